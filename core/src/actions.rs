@@ -48,6 +48,7 @@ mod raise_quota;
 mod raise_size_limit;
 mod read_log;
 pub(crate) mod recreate_job;
+mod remove_app_armor_profile;
 mod remove_finalizers;
 mod remove_host_ports;
 mod remove_node_selector;
@@ -265,6 +266,7 @@ pub const ACTIONS: &[Action] = &[
     raise_size_limit::ACTION,
     read_log::ACTION,
     recreate_job::ACTION,
+    remove_app_armor_profile::ACTION,
     remove_finalizers::ACTION,
     remove_host_ports::ACTION,
     remove_node_selector::ACTION,

@@ -7,7 +7,7 @@ use crate::case::Remedy;
 
 pub(super) const ACTION: Action = Action {
     name: "add-capability",
-    doc: "Adds a capability to securityContext.capabilities of the container.",
+    doc: "Adds a capability to those in securityContext.capabilities.add of the container.",
     params: &["name"],
     has_text: false,
     undo: Undo::OldValues,
@@ -16,6 +16,13 @@ pub(super) const ACTION: Action = Action {
 };
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
-    let fields = json!({"securityContext": {"capabilities": {"add": [ask.with("name")?]}}});
+    let name = ask.with("name")?;
+    let present = &ask.container?.added_capabilities;
+    if present.iter().any(|known| known == name || known == "ALL") {
+        return None;
+    }
+    // A patch replaces the whole list.
+    let all: Vec<&str> = present.iter().map(String::as_str).chain([name]).collect();
+    let fields = json!({"securityContext": {"capabilities": {"add": all}}});
     Some(ask.target.as_ref()?.with_container_patch(ask.remedy(), ask.container, fields))
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Action, Ask, Undo, edit_template};
 use crate::case::Remedy;
 use crate::case::target::list_entry;
-use crate::facts::Container;
+use crate::facts::{Container, PodFacts};
 
 pub(super) const ACTION: Action = Action {
     name: "set-seccomp-profile",
@@ -19,15 +19,26 @@ pub(super) const ACTION: Action = Action {
 };
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
+    let context = json!({"seccompProfile": {"type": "RuntimeDefault", "localhostProfile": null}});
+    with_contexts(ask, &context, |pod| pod.has_local_seccomp, |container| container.has_local_seccomp)
+}
+
+/// Sets fields of the securityContext in the pod and in the containers that have a profile, or opens the template in an
+/// editor if none has one.
+pub(super) fn with_contexts(
+    ask: &Ask<'_>,
+    context: &Value,
+    of_pod: fn(&PodFacts) -> bool,
+    of_container: fn(&Container) -> bool,
+) -> Option<Remedy> {
     let (pod, target) = (ask.subject.pod()?.pod, ask.target.as_ref()?);
-    let context = || json!({"seccompProfile": {"type": "RuntimeDefault", "localhostProfile": null}});
     let mut spec = json!({});
-    if pod.has_local_seccomp {
-        spec["securityContext"] = context();
+    if of_pod(pod) {
+        spec["securityContext"] = context.clone();
     }
-    let has_one = |container: &&Container| container.has_local_seccomp && !target.is_injected(container);
+    let has_one = |container: &&Container| of_container(container) && !target.is_injected(container);
     for container in pod.containers.iter().filter(has_one) {
-        let entry = list_entry(&container.name, json!({"securityContext": context()}));
+        let entry = list_entry(&container.name, json!({"securityContext": context}));
         match &mut spec[container.spec_list()] {
             Value::Array(list) => list.push(entry),
             list => *list = json!([entry]),

@@ -63,6 +63,8 @@ pub struct PodFacts {
     pub sysctls: Vec<(String, String)>,
     /// Whether the pod itself has a seccomp profile of type Localhost, a file of the node.
     pub has_local_seccomp: bool,
+    /// Whether the pod itself has an AppArmor profile of type Localhost, which its node must have loaded.
+    pub has_local_app_armor: bool,
     pub volumes: Vec<Volume>,
 
     /// Init containers and sidecars in spec order, then app containers, then ephemeral containers.
@@ -234,6 +236,10 @@ pub struct Container {
     pub run_as_non_root: Option<bool>,
     /// Whether the container itself has a seccomp profile of type Localhost.
     pub has_local_seccomp: bool,
+    /// Whether the container itself has an AppArmor profile of type Localhost.
+    pub has_local_app_armor: bool,
+    /// Names in `securityContext.capabilities.add`: `NET_ADMIN`.
+    pub added_capabilities: Vec<String>,
     pub liveness: Option<Box<Probe>>,
     pub readiness: Option<Box<Probe>>,
     pub startup: Option<Box<Probe>>,

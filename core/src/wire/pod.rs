@@ -194,16 +194,17 @@ struct PodSecurityContext {
     run_as_user: Int,
     run_as_non_root: Flag,
     sysctls: List<Sysctl>,
-    seccomp_profile: Obj<SeccompProfile>,
+    seccomp_profile: Obj<Profile>,
+    app_armor_profile: Obj<Profile>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-struct SeccompProfile {
+struct Profile {
     r#type: Text,
 }
 
-impl SeccompProfile {
+impl Profile {
     /// Whether the profile is a file of the node.
     fn is_local(&self) -> bool {
         &*self.r#type == "Localhost"
@@ -222,7 +223,15 @@ struct Sysctl {
 struct SecurityContext {
     run_as_user: Int,
     run_as_non_root: Flag,
-    seccomp_profile: Obj<SeccompProfile>,
+    seccomp_profile: Obj<Profile>,
+    app_armor_profile: Obj<Profile>,
+    capabilities: Obj<Capabilities>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Capabilities {
+    add: Texts,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -555,6 +564,7 @@ impl Pod {
             service_account: spec.service_account_name.non_empty().unwrap_or_else(|| "default".to_owned()),
             image_pull_secrets: names(spec.image_pull_secrets),
             has_local_seccomp: security.seccomp_profile.0.is_some_and(|profile| profile.is_local()),
+            has_local_app_armor: security.app_armor_profile.0.is_some_and(|profile| profile.is_local()),
             sysctls: security.sysctls.map(|sysctl| (sysctl.name.0, sysctl.value.0)),
             volumes: spec.volumes.map(|v| volume(v, meta.name.as_deref().unwrap_or_default())),
 
@@ -695,6 +705,8 @@ fn container(
         run_as_user: own.run_as_user.0.or(pod.run_as_user.0),
         run_as_non_root: own.run_as_non_root.0.or(pod.run_as_non_root.0),
         has_local_seccomp: own.seccomp_profile.0.is_some_and(|profile| profile.is_local()),
+        has_local_app_armor: own.app_armor_profile.0.is_some_and(|profile| profile.is_local()),
+        added_capabilities: own.capabilities.or_default().add.0,
         liveness: spec.liveness_probe.0.map(|probe| Box::new(probe.into_facts())),
         readiness: spec.readiness_probe.0.map(|probe| Box::new(probe.into_facts())),
         startup: spec.startup_probe.0.map(|probe| Box::new(probe.into_facts())),
