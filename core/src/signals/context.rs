@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::termination::end;
-use super::{Context, Definition, Field, FieldType, Value, restarts};
+use super::{Context, Definition, Field, FieldType, Value, mounted, restarts};
 use crate::api::ContainerType;
 use crate::case::fields::{Fields, Path};
 use crate::case::injected;
@@ -73,6 +73,11 @@ pub const CONTEXT: &[&Definition] = &[
                 "commandLine",
                 FieldType::Text,
                 "Its command and arguments on one line, at most 60 characters, secrets masked; empty if those of the image run. Source: spec.containers[].command, args.",
+            ),
+            field(
+                "configuration",
+                FieldType::Text,
+                "ConfigMaps and Secrets that it takes variables or files from, at most three: `ConfigMap app, Secret db`; empty if it has none. Source: env, envFrom, volumeMounts.",
             ),
             field("memoryLimit", FieldType::Text, "Its memory limit, as a quantity. Source: resources.limits.memory."),
             field("hasMemoryLimit", FieldType::Flag, "Whether it has a memory limit. Source: resources.limits.memory."),
@@ -170,6 +175,7 @@ impl Context<'_> {
             "isInit" => of.is_some_and(|c| matches!(c.kind, ContainerType::Init | ContainerType::Sidecar)).into(),
             "command" => of.and_then(|c| c.command.first().map(String::as_str)).into(),
             "commandLine" => of.map(command_line).into(),
+            "configuration" => of.zip(self.subject.pod()).map(|(c, case)| mounted::configuration(case, c)).into(),
             "memoryLimit" => of.and_then(|c| c.limits.memory.map(format_bytes)).into(),
             "hasMemoryLimit" => of.is_some_and(|c| c.limits.memory.is_some()).into(),
             _ => return None,

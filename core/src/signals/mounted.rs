@@ -1,11 +1,12 @@
 //! Files that a log line names, and the volume of the pod that holds each.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use crate::case::Case;
-use crate::facts::{Container, Mount, VolumeSource};
+use crate::facts::{Container, Mount, RefKind, VolumeSource};
 
 static PATH: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"(?:^|[\s"'`(=:])(/[A-Za-z0-9._@+/-]+)"#).ok());
 
@@ -34,14 +35,30 @@ pub(super) fn of_line<'l, 'a>(case: &Case<'a>, container: &'a Container, line: &
     })
 }
 
-/// The only claim that a container mounts: that of its data.
-pub(super) fn only_claim<'a>(case: &Case<'a>, container: &'a Container) -> Option<&'a str> {
+/// The only claim that a container mounts, that of its data, and where.
+pub(super) fn only_claim<'a>(case: &Case<'a>, container: &'a Container) -> Option<(&'a Mount, &'a str)> {
     let mut claims = container.mounts.iter().filter_map(|mount| match case.pod.volume_source(&mount.volume)? {
-        VolumeSource::Claim { name, .. } => Some(name.as_str()),
+        VolumeSource::Claim { name, .. } => Some((mount, name.as_str())),
         _ => None,
     });
-    let first = claims.next()?;
-    claims.all(|claim| claim == first).then_some(first)
+    let (mount, first) = claims.next()?;
+    claims.all(|(_, claim)| claim == first).then_some((mount, first))
+}
+
+/// ConfigMaps and Secrets that a container takes its settings from: `ConfigMap app, Secret db`. Of many, the first ones.
+pub(super) fn configuration(case: &Case<'_>, container: &Container) -> String {
+    const MOST: usize = 3;
+    let of_variables = container.env_refs.iter().map(|of| match of.kind {
+        RefKind::ConfigMap => ("ConfigMap", of.name.as_str()),
+        RefKind::Secret => ("Secret", of.name.as_str()),
+    });
+    let of_files = container.mounts.iter().filter_map(|mount| holder(case.pod.volume_source(&mount.volume)?));
+    let all: BTreeSet<_> = of_variables
+        .chain(of_files)
+        .filter(|(kind, name)| *kind != "PersistentVolumeClaim" && !name.is_empty())
+        .collect();
+    let names: Vec<String> = all.iter().take(MOST).map(|(kind, name)| format!("{kind} {name}")).collect();
+    names.join(", ")
 }
 
 /// Kind and name of the object of a volume.
@@ -78,6 +95,6 @@ mod tests {
             Some(("/etc/app.ini".into(), "PersistentVolumeClaim", "data"))
         );
         assert_eq!(of("/app/main.py: no"), None);
-        assert_eq!(only_claim(&case, &case.pod.containers[0]), Some("data"));
+        assert_eq!(only_claim(&case, &case.pod.containers[0]).map(|(_, name)| name), Some("data"));
     }
 }

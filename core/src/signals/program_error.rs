@@ -261,7 +261,7 @@ signal! {
 
     /// File or folder that the program has no permission for; empty if the line names none.
     "forbiddenPath": fn forbidden_path(&self) -> &str {
-        access::forbidden_path(&self.line.text).unwrap_or_default()
+        access::forbidden_path(&self.line.text).or_else(|| self.forbidden_name()).unwrap_or_default()
     }
 
     /// File or folder that does not exist; empty if the line names none.
@@ -316,7 +316,7 @@ signal! {
         match self.mount() {
             Some((_, Some(VolumeSource::Claim { name, .. }))) => name,
             Some(_) => "",
-            None => mounted::only_claim(self.case, self.container).unwrap_or_default(),
+            None => mounted::only_claim(self.case, self.container).map_or("", |(_, name)| name),
         }
     }
 
@@ -473,9 +473,17 @@ impl<'a> ProgramError<'a> {
         access::forbidden_path(line).or_else(|| access::missing_path(line)).unwrap_or_else(|| self.path())
     }
 
+    /// Name of a forbidden file in the only claim of the container.
+    fn forbidden_name(&self) -> Option<&str> {
+        access::forbidden_name(&self.line.text).filter(|_| mounted::only_claim(self.case, self.container).is_some())
+    }
+
     fn mount(&self) -> Option<(&'a Mount, Option<&'a VolumeSource>)> {
         *self.parsed.mount.get_or_init(|| {
-            let mount = self.container.mount_at(Some(self.file()).filter(|file| !file.is_empty())?)?;
+            let mount = match self.forbidden_name() {
+                Some(_) => mounted::only_claim(self.case, self.container)?.0,
+                None => self.container.mount_at(Some(self.file()).filter(|file| !file.is_empty())?)?,
+            };
             Some((mount, self.case.pod.volume_source(&mount.volume)))
         })
     }

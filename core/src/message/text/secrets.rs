@@ -377,12 +377,22 @@ fn is_next_clause(before: &str, value: &str) -> bool {
         "retrieve", "fetch", "get", "obtain", "load", "read", "find", "verify", "parse", "validate", "decode",
         "refresh", "request", "resolve", "acquire",
     ];
+    // `Invalid credentials: MINIO_ROOT_USER length should be at least 3`.
+    if before.ends_with("nvalid credentials: ") && is_variable(value) {
+        return true;
+    }
     let Some(clause) = before.strip_suffix(": ").filter(|_| value.bytes().all(|b| b.is_ascii_lowercase())) else {
         return false;
     };
     let clause = clause.rsplit([':', '\n', ';']).next().unwrap_or(clause).to_ascii_lowercase();
     let verb = |failure: &&str| clause.rsplit_once(*failure).and_then(|(_, rest)| rest.split(' ').next());
     FAILURES.iter().filter_map(verb).any(|verb| VERBS.contains(&verb))
+}
+
+/// Whether this is the name of an environment variable of several words.
+fn is_variable(value: &str) -> bool {
+    value.split('_').count() > 1
+        && value.split('_').all(|word| !word.is_empty() && word.bytes().all(|b| b.is_ascii_uppercase()))
 }
 
 /// Whether this is a value of a command that the reader fills in: `<PASSWORD>`.
@@ -585,6 +595,7 @@ mod tests {
             "Error when reading /var/lib/rabbitmq/.erlang.cookie: eacces",
             r#"{"Error when reading /var/lib/rabbitmq/.erlang.cookie: eacces",[{auth,init_cookie,0}]}"#,
             "Missing key for 'production' environment, set this string with `bin/rails credentials:edit`",
+            "Invalid credentials: MINIO_ROOT_USER length should be at least 3",
             "Basic authentication failed",
             "Basic configuration is missing",
             "WWW-Authenticate: Bearer realm=\"https://auth.docker.io/token\",service=\"registry.docker.io\"",

@@ -100,14 +100,32 @@ pub(super) fn forbidden_path(line: &str) -> Option<&str> {
     path_beside(line, &lower, &marks)
 }
 
+/// Name of a file of the data directory that the program has no permission for, where the line has no path of it.
+pub(super) fn forbidden_name(line: &str) -> Option<&str> {
+    static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        // MySQL and MariaDB. InnoDB adds 200 to errno 13.
+        let patterns = [
+            r"data file '(?<a>[^']+)' must be writable",
+            r"File (?<b>\S+): '[a-z]+' returned OS error 2?13\b",
+            r"Can't read dir of '(?<c>[^']+)' \(OS errno 13",
+        ];
+        Regex::new(&patterns.join("|")).ok()
+    });
+    let found = NAMED.as_ref()?.captures(line)?;
+    ["a", "b", "c"].iter().find_map(|name| found.name(name)).map(|name| name.as_str())
+}
+
 /// The missing file or directory.
 pub(super) fn missing_path(line: &str) -> Option<&str> {
     const OTHER: [&str; 7] = ["connect", "dial ", "socket", "exec", "shared object", "shared librar", "modprobe"];
     let lower = line.to_ascii_lowercase();
-    if OTHER.iter().any(|word| lower.contains(word)) {
+    // `Error executing command: open /a: no such file or directory` is not about a program.
+    let about = lower.replace("executing command", "");
+    if OTHER.iter().any(|word| about.contains(word)) {
         return None;
     }
-    let words = ["no such file or directory", "enoent", "could not find file", "filenotfound", "nosuchfile"];
+    let words =
+        ["no such file or directory", "enoent", "could not find file", "filenotfound", "nosuchfile", "file is missing"];
     path_beside(line, &lower, &words)
 }
 

@@ -55,6 +55,8 @@ static ENDPOINTS: LazyLock<Vec<(Vec<&str>, Regex)>> = LazyLock::new(|| {
         ("connect to ", r"connect to (?<host>[A-Za-z0-9._-]+) port (?<port>[0-9]+)"),
         ("resolve host: ", r"resolve host: (?<host>[A-Za-z0-9._-]+)"),
         ("bad address '", r"bad address '(?<host>[A-Za-z0-9._-]+)(?::(?<port>[0-9]+))?'"),
+        // gRPC
+        ("ipv4:", r"ipv4:(?<host>[0-9.]+):(?<port>[0-9]+)"),
         ("remote host (", r"remote host \((?<host>[0-9a-f:.]+)\)"),
         // Redis and PostgreSQL clients, and programs that log the address in full
         (
@@ -166,7 +168,7 @@ const REFUSALS: [&str; 14] = [
 ];
 
 /// Markers of exceptions that contain no endpoint, with the server's product (if known) and the kind of failure.
-const UNNAMED: [(&str, (&str, &str)); 18] = [
+const UNNAMED: [(&str, (&str, &str)); 19] = [
     ("timed out waiting for a node assignment", ("Kafka", "timeout")),
     ("sqlstate[hy000] [2002]", ("MySQL", "refused")),
     ("amqpconnectionerror", ("AMQP", "refused")),
@@ -175,6 +177,7 @@ const UNNAMED: [(&str, (&str, &str)); 18] = [
     ("communications link failure", ("MySQL", "refused")),
     ("name or service not known", ("", "nameNotFound")),
     ("name does not resolve", ("", "nameNotFound")),
+    (":nxdomain", ("", "nameNotFound")),
     ("temporary failure in name resolution", ("", "lookupFailed")),
     ("unknownhostexception", ("", "nameNotFound")),
     ("[errno 111]", ("", "refused")),

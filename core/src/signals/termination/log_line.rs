@@ -152,7 +152,7 @@ pub(crate) fn source(container: &Container, line: &str, in_log: bool) -> Evidenc
 /// Advice that follows an error in the same line. An error names its object before it.
 static ADVICE: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(ADVICES).ok());
 
-const ADVICES: [&str; 18] = [
+const ADVICES: [&str; 22] = [
     ": make a backup ",
     ". Create ",
     ". Ensure ",
@@ -168,6 +168,11 @@ const ADVICES: [&str; 18] = [
     ". For more",
     "; for more information",
     ". Remove ",
+    ". Available ",
+    ". Try ",
+    // ClickHouse
+    ", Stack trace (when ",
+    " from query ",
     // Laravel adds the query of the failed connection.
     " (Connection: ",
     " (SQL: ",

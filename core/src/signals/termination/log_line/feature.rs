@@ -84,7 +84,7 @@ pub(super) const NOISE: [&str; 20] = [
 
 /// Messages of launchers and supervisors about the termination of another program, which has logged the reason before;
 /// and references to further documentation.
-const SUPERVISOR_MESSAGES: [&str; 34] = [
+const SUPERVISOR_MESSAGES: [&str; 39] = [
     "for further information visit",
     "an error report file with more information",
     "worker failed to boot",
@@ -109,6 +109,11 @@ const SUPERVISOR_MESSAGES: [&str; 34] = [
     "[server] aborting",
     "contains errors",
     "validation error count",
+    "aborting because of",
+    "could not read from remote repository",
+    "exception encountered during startup",
+    "(retry limit exceeded)",
+    "('retry limit exceeded')",
     // Controllers that may not read the objects that they watch, or whose kind does not exist.
     "caches to sync",
     "cache to sync",
@@ -145,7 +150,10 @@ const CONDITIONS: &[&str] = &[
     "does not appear",
     "still running",
     "input/output error",
+    "returned os error",
     "does not have",
+    "differs from",
+    "verification failed",
     "mismatch",
     "no frameworks",
     "crc check",
@@ -257,6 +265,7 @@ const CONDITIONS: &[&str] = &[
     "cannot be cast",
     "no enabled",
     "is locked",
+    "not locked",
     "is sealed",
     "not equal",
     "disallowed",
@@ -434,9 +443,10 @@ pub(super) enum Level {
 }
 
 /// Names of levels at the head of a line.
-const LEVELS: [&str; 15] = [
+const LEVELS: [&str; 22] = [
     "emerg", "alert", "fatal", "critical", "crit", "panic", "severe", "error", "warning", "warn", "notice", "note",
-    "info", "debug", "trace",
+    "info", "debug", "trace", // zerolog
+    "pnc", "ftl", "err", "wrn", "inf", "dbg", "trc",
 ];
 
 /// Characters at the beginning of a line among which a level is searched.
@@ -446,12 +456,12 @@ impl Level {
     /// A level by its name.
     pub(super) fn of_name(name: &str) -> Option<Self> {
         Some(match &*name.to_ascii_lowercase() {
-            "emerg" | "emergency" | "alert" | "fatal" | "critical" | "crit" | "panic" | "severe" | "f" | "dpanic" => {
-                Self::Fatal
-            }
+            "emerg" | "emergency" | "alert" | "fatal" | "critical" | "crit" | "panic" | "severe" | "f" | "dpanic"
+            | "ftl" | "pnc" => Self::Fatal,
             "error" | "err" | "e" => Self::Error,
-            "warning" | "warn" | "w" => Self::Warning,
-            "notice" | "note" | "info" | "information" | "debug" | "trace" | "i" | "d" | "verbose" => Self::Info,
+            "warning" | "warn" | "w" | "wrn" => Self::Warning,
+            "notice" | "note" | "info" | "information" | "debug" | "trace" | "i" | "d" | "verbose" | "inf" | "dbg"
+            | "trc" => Self::Info,
             _ => return None,
         })
     }
@@ -655,6 +665,14 @@ fn is_erlang_report(bare: &str) -> bool {
 fn is_native_frame(line: &str) -> bool {
     let begins = line.starts_with(|c: char| c.is_ascii_digit());
     begins && line.split_once(": 0x").is_some_and(|(number, _)| number.trim().bytes().all(|c| c.is_ascii_digit()))
+}
+
+/// Whether a line is the function of a Go stack, whose place is on the next line: `main.main`.
+pub(super) fn is_go_function(line: &str, next: &str) -> bool {
+    next.starts_with(char::is_whitespace)
+        && is_go_frame(next.trim_start())
+        && line.contains('.')
+        && !line.contains(": ")
 }
 
 /// A frame of a Go stack: `/usr/local/go/src/runtime/panic.go:1077 +0x5c`.

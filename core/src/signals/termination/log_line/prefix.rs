@@ -18,7 +18,12 @@ static PREFIX: LazyLock<Option<Regex>> = LazyLock::new(|| {
         // Ruby: place of an exception
         r"/\S+\.rb:[0-9]+:in [`'][^']*': +",
         // Time
-        r"\[?[0-9]{4}[-/.][0-9][0-9][-/.][0-9][0-9][T ][0-9][0-9]:[0-9][0-9]:[0-9][0-9](?:[.,][0-9]+)?(?: ?(?:Z|UTC|[+-][0-9][0-9]:?[0-9][0-9]))?\]?[:, \t][ \t]*",
+        r"\[?[0-9]{4}[-/.][0-9][0-9][-/.][0-9][0-9][T ] ?[0-9]{1,2}:[0-9][0-9]:[0-9][0-9](?:[.,][0-9]+)?(?: ?(?:Z|UTC|[+-][0-9][0-9]:?[0-9][0-9]))?\]?[:, \t][ \t]*",
+        r"\[?[0-9]{2}-[A-Z][a-z]{2}-[0-9]{4} [0-9:.]+\]? ",
+        // Nest
+        r"\[Nest\] [0-9]+ +- +[0-9/]+, [0-9:]+ [AP]M +[A-Z]+ (?:\[[A-Za-z]+\] )?",
+        // Logback's source
+        r"[A-Za-z]+\.(?:java|scala|kt):[0-9]+ - ",
         // Envoy
         r"\[[0-9]{4}-[0-9][0-9]-[0-9][0-9] [0-9:.]+\]\[[0-9]+\]\[[0-9A-Za-z_]+\]\[[0-9A-Za-z_]+\] (?:\[\S+\] )?",
         // libpq, for a response of the server
@@ -31,6 +36,8 @@ static PREFIX: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"[0-9]+ \[[A-Za-z]+\] (?:\[[A-Z]+-[0-9]+\] )?(?:\[[A-Za-z]+\] )?",
         // ClickHouse: thread, query, level, logger
         r"\[ [0-9]+ \] \{[^}]*\} <[A-Z][a-z]+> (?:[A-Za-z]+: )?",
+        // ClickHouse: step and code
+        r"(?:[A-Z][a-z ]+: )?Code: [0-9]+\. (?:DB::[A-Za-z]+: )+",
         // Erlang's process
         r"<[0-9.]+> +",
         // nginx without a log file
@@ -60,7 +67,7 @@ static PREFIX: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// A level that the message follows without a colon.
 static LEVEL: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"^(?:ERROR|FATAL|CRITICAL|SEVERE|WARN) +[A-Za-z]").ok());
+    LazyLock::new(|| Regex::new(r"^(?:ERROR|FATAL|CRITICAL|SEVERE|WARN|ERR|FTL|PNC|WRN) +[A-Za-z]").ok());
 
 /// What Elasticsearch writes before each check that failed, behind all other prefixes. It is no part of [`PREFIX`], as the
 /// search for that would then read each line to its end.

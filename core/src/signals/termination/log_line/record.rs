@@ -5,7 +5,7 @@
 //! it states ([`Features`]), and a record further up loses points.
 
 use super::MAX_LINES;
-use super::feature::{CAUSED_BY, Features, Level, is_frame};
+use super::feature::{CAUSED_BY, Features, Level, is_frame, is_go_function};
 use super::prefix::{bare, bare_message, without_prefix};
 use super::special::{dotnet_host, spring_description, zod_error};
 use super::structured;
@@ -34,6 +34,10 @@ struct Record {
     is_plain: bool,
     /// An answer of Vault to a request, whose errors follow.
     is_request: bool,
+    /// The errors that it follows from are below it, indented. Source: Rust's anyhow.
+    is_chain: bool,
+    /// The line of a configuration file that the next one is about. Source: Redis.
+    is_quote: bool,
     /// The indented line before, if it announces a list.
     heading: Option<String>,
     features: Features,
@@ -69,9 +73,11 @@ fn split(lines: &[&str]) -> Vec<Record> {
     let mut records: Vec<Record> = Vec::new();
     // Whether the line before is a frame of a stack, below which indented lines are frames too.
     let mut in_stack = false;
+    // Whether the stack of Python begins above, and the place where the message of its exception ends.
+    let (mut in_traceback, mut message_end) = (false, 0);
     for (at, raw) in lines.iter().enumerate() {
         let line = raw.trim_start();
-        let is_in_stack = is_frame(line);
+        let is_in_stack = is_frame(line) || lines.get(at + 1).is_some_and(|next| is_go_function(line, next));
         let message = without_prefix(line);
         if is_in_stack || is_blank(message) {
             in_stack = is_in_stack;
@@ -93,7 +99,18 @@ fn split(lines: &[&str]) -> Vec<Record> {
                 above.append(error);
                 continue;
             }
-            if is_plain && (is_indented || above.goes_on(line, at)) && !line.starts_with(CAUSED_BY) {
+            if line == "Caused by:" {
+                above.is_chain = true;
+                continue;
+            }
+            if above.is_chain && is_indented {
+                above.append(without_number(line));
+                continue;
+            }
+            if (is_plain || at < message_end)
+                && (is_indented || at < message_end || above.goes_on(line, at))
+                && !line.starts_with(CAUSED_BY)
+            {
                 if !in_stack || !is_indented {
                     above.extend(line);
                 }
@@ -101,9 +118,49 @@ fn split(lines: &[&str]) -> Vec<Record> {
             }
         }
         in_stack = false;
-        records.push(Record::new(line, at, message, level, is_plain));
+        let record = Record::new(line, at, message, level, is_plain);
+        if line.starts_with(TRACEBACK) {
+            in_traceback = true;
+        } else if record.features.exception && is_plain {
+            let below = lines.get(at + 1..).unwrap_or_default();
+            let length = message_length(below, std::mem::take(&mut in_traceback));
+            message_end = at + 1 + length;
+        }
+        records.push(record);
     }
     records
+}
+
+/// Start of a stack of Python, whose exception stands below it.
+const TRACEBACK: &str = "Traceback (most recent call last)";
+
+/// How many lines below the first one of an exception belong to its message: all up to its stack, or, in Python, up to the
+/// next line of a log.
+fn message_length(below: &[&str], is_of_python: bool) -> usize {
+    /// Lines that the message of an exception may have.
+    const MOST: usize = 12;
+    let is_part = |line: &&&str| {
+        let plain = line.trim_start();
+        let has_prefix = without_prefix(plain).len() != plain.len() || Level::of_line(plain).is_some();
+        !has_prefix && !plain.starts_with(['{', '[']) && !plain.starts_with(TRACEBACK)
+    };
+    let length = below.iter().take(MOST).take_while(|line| is_part(line) && !is_frame(line.trim_start())).count();
+    let has_stack = below.get(length).is_some_and(|line| is_frame(line.trim_start()));
+    if is_of_python || has_stack { length } else { 0 }
+}
+
+/// An item of a numbered list without its number: `1: No such file or directory`.
+fn without_number(line: &str) -> &str {
+    match line.split_once(": ") {
+        Some((number, rest)) if number.len() < 3 && number.bytes().all(|b| b.is_ascii_digit()) => rest,
+        _ => line,
+    }
+}
+
+/// Whether a line is only the name of a field, above what is wrong with it: `database.url`. Source: Pydantic.
+fn is_field(line: &str) -> bool {
+    line.starts_with(|c: char| c.is_ascii_lowercase())
+        && line.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.'))
 }
 
 /// Whether a message has no words: a rule, or a time and level alone.
@@ -112,10 +169,13 @@ fn is_blank(message: &str) -> bool {
     !words.any(|word| word.contains(char::is_alphanumeric))
 }
 
-/// The text of a message that only explains the line above. Source: PostgreSQL's DETAIL, also of initdb.
+/// The text of a message that only explains the line above. Source: PostgreSQL's DETAIL, also of initdb; Terraform.
 fn detail(message: &str) -> Option<&str> {
     let bare = bare_message(message);
-    ["DETAIL: ", "initdb: detail: ", "detail: "].iter().find_map(|label| bare.strip_prefix(label)).map(str::trim)
+    ["DETAIL: ", "initdb: detail: ", "detail: ", "Error message: "]
+        .iter()
+        .find_map(|label| bare.strip_prefix(label))
+        .map(str::trim)
 }
 
 /// Whether a line is a part of the answer of Vault besides its errors. Source: hashicorp/vault api/response.go Error.
@@ -140,7 +200,8 @@ impl Record {
             } else {
                 Features::of(text, level)
             };
-            return Self { features, text: text.to_owned(), at, level, is_plain, is_request: false, heading: None };
+            let is_quote = text.len() < line.len();
+            return Self { is_quote, ..Self::with(text.to_owned(), at, level, is_plain, features) };
         };
         let level = Level::of_name(&found.level);
         // The message of a line may itself be a log.
@@ -149,15 +210,12 @@ impl Record {
         } else {
             found.text
         };
-        Self {
-            features: Features::of(&text, level),
-            text,
-            at,
-            level,
-            is_plain: false,
-            is_request: false,
-            heading: None,
-        }
+        let features = Features::of(&text, level);
+        Self::with(text, at, level, false, features)
+    }
+
+    fn with(text: String, at: usize, level: Option<Level>, is_plain: bool, features: Features) -> Self {
+        Self { text, at, level, is_plain, is_request: false, is_chain: false, is_quote: false, heading: None, features }
     }
 
     /// Whether the next line belongs to this one.
@@ -181,6 +239,8 @@ impl Record {
         }
         if line.ends_with(':') {
             self.heading = Some(line.to_owned());
+        } else if is_field(line) {
+            self.heading = Some(format!("{line}:"));
         }
         let adds_reason = !self.features.condition && features.is_error && (features.condition || features.exception);
         // Advice: `class X has no main method, please define it as:`
@@ -228,13 +288,12 @@ fn best(records: &[Record]) -> Option<(usize, i32)> {
 fn with_object(records: &[Record], at: usize) -> String {
     let Some(record) = records.get(at) else { return String::new() };
     let names_object = record.features.object || !record.features.condition;
-    let above = at.checked_sub(1).and_then(|above| records.get(above)).filter(|_| !names_object);
+    let above = at.checked_sub(1).and_then(|above| records.get(above)).filter(|above| above.is_quote || !names_object);
     let encloses = |above: &&Record| {
         let is_chain =
             record.text.starts_with(CAUSED_BY) || record.is_plain && (above.is_plain || record.features.exception);
-        let is_quote = above.text.starts_with(['\'', '"']) && above.is_plain;
         let is_informative = above.features.is_error && above.features.score() > 0;
-        above.features.object && is_chain && (is_quote || is_informative)
+        above.is_quote || above.features.object && is_chain && is_informative
     };
     match above.filter(encloses) {
         Some(above) => {

@@ -8,8 +8,9 @@ use serde_json::{Map, Value};
 use super::feature::announces_end;
 
 /// A field of a line of key=value pairs: its name, and its value with or without quotes.
-static FIELD: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"(?:^|\s)(msg|message|err|error|level|lvl)=(?:"((?:[^"\\]|\\.)*)"|(\S+))"#).ok());
+static FIELD: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r#"(?:^|\s)(msg|message|err|error|level|lvl|path|file|dir)=(?:"((?:[^"\\]|\\.)*)"|(\S+))"#).ok()
+});
 
 /// What a structured line states.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ pub(super) struct Structured {
 
 /// Message, error and level of a line that a program logged as JSON, or as key=value pairs.
 pub(super) fn read(line: &str) -> Option<Structured> {
-    if let Some(found) = tracing(line) {
+    if let Some(found) = tracing(line).or_else(|| klog(line)).or_else(|| columns(line)) {
         return Some(found);
     }
     let Some(start) = line.find('{').filter(|at| *at == 0 || line[..*at].trim_end().len() <= HEAD) else {
@@ -38,11 +39,7 @@ pub(super) fn read(line: &str) -> Option<Structured> {
     let error = first(&["error", "err", "exception", "error.message"]).or_else(|| nested(&fields));
     // etcd and others name the object in a field of its own.
     let object = first(&["dir", "path", "file", "data-dir", "address", "endpoint"]);
-    let object = object.filter(|object| !error.is_some_and(|error| error.contains(object)));
-    let message = message.map(|message| match object.filter(|object| !message.contains(object)) {
-        Some(object) if error.is_some() => format!("{message} {object}"),
-        _ => message.to_owned(),
-    });
+    let message = message.map(|message| with_object(message, object, error));
     let stack = first(&["error.stack_trace", "stack_trace", "stacktrace", "exception.stacktrace"]);
     let root = stack.and_then(root_cause).filter(|root| !error.is_some_and(|error| error.contains(root)));
     let error = match (error, root) {
@@ -52,6 +49,14 @@ pub(super) fn read(line: &str) -> Option<Structured> {
     let text = joined(message, error)?;
     let level = first(&["level", "severity", "log.level", "lvl", "s", "levelname", "@l"]).unwrap_or_default();
     Some(Structured { text, level: level.to_owned() })
+}
+
+/// A message with the object of its error, if neither names it.
+fn with_object(message: &str, object: Option<&str>, error: Option<&str>) -> String {
+    match object.filter(|object| !message.contains(object)) {
+        Some(object) if error.is_some_and(|error| !error.contains(object)) => format!("{message} {object}"),
+        _ => message.to_owned(),
+    }
 }
 
 /// The innermost exception of a stack trace of Java.
@@ -78,21 +83,78 @@ fn nested(fields: &Map<String, Value>) -> Option<&str> {
     texts.next().map(str::trim).filter(|text| !text.is_empty())
 }
 
-/// Message, error and level of a line of key=value pairs (logfmt).
+/// A line of klog with a quoted message and pairs:
+/// `E1121 09:00:00.000001 1 start.go:87] "Cannot start" err="open /a: no such file" logger="x"`.
+fn klog(line: &str) -> Option<Structured> {
+    let level = line.get(..1).filter(|level| "IWEF".contains(level))?;
+    let (head, rest) = line.split_once("] \"")?;
+    let is_head = head.len() > 5 && head.as_bytes()[1..5].iter().all(u8::is_ascii_digit);
+    let (message, pairs) = rest.split_once("\" ").filter(|_| is_head)?;
+    let pairs = pairs_of(pairs).filter(|pairs| pairs.error.is_some())?;
+    let message = pairs.with_object(&message.replace("\\\"", "\""));
+    Some(Structured { text: joined(Some(message), pairs.error)?, level: level.to_owned() })
+}
+
+/// A line of zap's console, whose columns are apart by tabs: time, level, logger, message, a map of fields. Source:
+/// uber-go/zap zapcore/console_encoder.go.
+fn columns(line: &str) -> Option<Structured> {
+    let (head, fields) = line.split_once("\t{")?;
+    let mut columns = head.split('\t');
+    let level = columns.nth(1)?;
+    let message = columns.next_back()?.to_owned();
+    let fields: Map<String, Value> = serde_json::from_str(&format!("{{{fields}")).ok()?;
+    let error = fields.get("error").and_then(Value::as_str).map(str::to_owned);
+    Some(Structured { text: joined(Some(message), error)?, level: level.to_owned() })
+}
+
+/// The pairs of a line.
+#[derive(Debug, Default)]
+struct Pairs {
+    message: Option<String>,
+    error: Option<String>,
+    level: String,
+    /// A file or folder.
+    object: Option<String>,
+}
+
+impl Pairs {
+    fn with_object(&self, message: &str) -> String {
+        with_object(message, self.object.as_deref(), self.error.as_deref())
+    }
+}
+
+/// Message, error and level of a line of key=value pairs (logfmt), or of zerolog's console, where time, level and message
+/// come before the pairs: `2026-11-21T09:00:00Z ERR cannot start error="open /a: no such file"`.
 fn logfmt(line: &str) -> Option<Structured> {
     let is_one =
         line.contains("level=") || line.contains("lvl=") || line.starts_with("time=") || line.starts_with("ts=");
-    let fields = FIELD.as_ref().filter(|_| is_one)?;
-    let (mut message, mut error, mut level) = (None, None, String::new());
+    if is_one {
+        let pairs = pairs_of(line)?;
+        let message = pairs.message.as_deref().map(|message| pairs.with_object(message));
+        return Some(Structured { text: joined(message, pairs.error)?, level: pairs.level });
+    }
+    let (head, _) = line.split_once(" error=")?;
+    let mut words = head.splitn(3, ' ');
+    let (_, level, message) = (words.next()?, words.next()?, words.next()?);
+    let is_level = matches!(level, "ERR" | "FTL" | "PNC" | "WRN");
+    let pairs = pairs_of(line).filter(|_| is_level)?;
+    Some(Structured { text: joined(Some(pairs.with_object(message)), pairs.error)?, level: level.to_owned() })
+}
+
+fn pairs_of(line: &str) -> Option<Pairs> {
+    let fields = FIELD.as_ref()?;
+    let mut pairs = Pairs::default();
     for found in fields.captures_iter(line) {
         let value = found.get(2).or_else(|| found.get(3))?.as_str().replace("\\\"", "\"").replace("\\n", "\n");
+        let known = Some(&value).filter(|value| !matches!(value.as_str(), "" | "<")).cloned();
         match found.get(1)?.as_str() {
-            "msg" | "message" => message = Some(value).filter(|value| !value.is_empty()),
-            "err" | "error" => error = Some(value).filter(|value| !value.is_empty()),
-            _ => level = value,
+            "msg" | "message" => pairs.message = known,
+            "err" | "error" => pairs.error = known,
+            "path" | "file" | "dir" => pairs.object = known,
+            _ => pairs.level = value,
         }
     }
-    Some(Structured { text: joined(message, error)?, level })
+    Some(pairs)
 }
 
 /// A line of Rust's tracing with the time since the start, as Linkerd's proxy logs it:

@@ -135,6 +135,12 @@ fn prefixes_of_a_message_are_removed() {
         ),
         ("2026-11-23T10:00:00.123Z ERROR 1 --- [main] o.s.boot.SpringApplication : it failed", "it failed"),
         ("thread 'main' panicked at src/main.rs:2:5: index out of bounds", "index out of bounds"),
+        ("2026-11-21  9:03:41 0 [ERROR] InnoDB: File ./a: not found", "InnoDB: File ./a: not found"),
+        ("2026-11-21T09:03:41Z FTL cannot open it", "cannot open it"),
+        ("[21-Nov-2026 09:03:41] ERROR: [pool www] cannot get uid", "[pool www] cannot get uid"),
+        ("ERROR [main] 2026-11-21 09:03:42,123 CassandraDaemon.java:911 - it failed", "it failed"),
+        ("[Nest] 1  - 11/21/2026, 9:03:44 AM   ERROR [ExceptionHandler] connect ECONNREFUSED", "connect ECONNREFUSED"),
+        ("Caught exception while loading metadata: Code: 48. DB::Exception: Cannot attach it", "Cannot attach it"),
         (
             "[2026-11-23 10:00:00,000: CRITICAL/MainProcess] Unrecoverable error: AccessRefused(403)",
             "Unrecoverable error: AccessRefused(403)",
@@ -184,6 +190,50 @@ fn message_and_error_of_a_json_line_are_joined() {
     assert_eq!(chosen("{not json: error}").as_deref(), Some("{not json: error}"));
     let pairs = r#"ts=2026-11-23T10:00:00Z caller=main.go:1 level=error msg="Error loading config" file=/etc/a.yml err="open \"/etc/a.yml\": no such file or directory""#;
     assert_eq!(chosen(pairs).as_deref(), Some(r#"Error loading config: open "/etc/a.yml": no such file or directory"#));
+}
+
+#[test]
+fn formats_of_loggers_are_read() {
+    for (log, line) in [
+        (
+            "E1121 09:03:41.123456       1 start.go:87] \"Cannot start\" err=\"open /certs/tls.crt: no such file or directory\" logger=\"x\"\n",
+            "Cannot start: open /certs/tls.crt: no such file or directory",
+        ),
+        (
+            "2026-11-21T09:03:41Z\tERROR\tsetup\tproblem running manager\t{\"error\": \"no matches for kind \\\"Widget\\\"\"}\nmain.main\n\t/workspace/main.go:120\nruntime.main\n\t/usr/local/go/src/runtime/proc.go:271\n",
+            "problem running manager: no matches for kind \"Widget\"",
+        ),
+        (
+            "2026-11-21T09:03:41Z FTL cannot open database error=\"no such file or directory\" path=/data/app.db\n",
+            "cannot open database /data/app.db: no such file or directory",
+        ),
+        (
+            "Error: failed to read config\n\nCaused by:\n    0: open config file /etc/app/config.toml\n    1: No such file or directory (os error 2)\n",
+            "Error: failed to read config: open config file /etc/app/config.toml: No such file or directory (os error 2)",
+        ),
+        (
+            "Traceback (most recent call last):\n  File \"/app/main.py\", line 5, in <module>\n    settings = Settings()\npydantic_core.ValidationError: 1 validation error for Settings\ndatabase_url\n  Field required [type=missing, input_value={}]\n",
+            "database_url: Field required [type=missing, input_value={}]",
+        ),
+        (
+            "Traceback (most recent call last):\n  File \"/app/train.py\", line 12, in <module>\nOSError: You are trying to access a gated repo.\nMake sure to have access to it at https://hub.example/a.\n401 Client Error. (Request ID: x)\n",
+            "OSError: You are trying to access a gated repo.",
+        ),
+        (
+            "InitError: could not locate the engine for \"musl\".\n\nThis happened because the client was generated for \"debian\", but \"musl\" is required.\n    at new T (/app/x.js:1:2)\n",
+            "InitError: could not locate the engine for \"musl\".",
+        ),
+        (
+            "*** FATAL CONFIG FILE ERROR (Redis 7.2.4) ***\nReading the configuration file, at line 3\n>>> 'appendonly yess'\nargument must be 'yes' or 'no'\n",
+            "'appendonly yess': argument must be 'yes' or 'no'",
+        ),
+        (
+            "Error: Error acquiring the state lock\n\nError message: ConditionalCheckFailedException: The conditional request failed\n",
+            "Error: Error acquiring the state lock: ConditionalCheckFailedException: The conditional request failed",
+        ),
+    ] {
+        assert_eq!(chosen(log).as_deref(), Some(line), "{log}");
+    }
 }
 
 #[test]
