@@ -79,6 +79,11 @@ pub const CONTEXT: &[&Definition] = &[
                 FieldType::Text,
                 "ConfigMaps and Secrets that it takes variables or files from, at most three: `ConfigMap app, Secret db`; empty if it has none. Source: env, envFrom, volumeMounts.",
             ),
+            field(
+                "gpus",
+                FieldType::Text,
+                "GPUs that it requests: `nvidia.com/gpu: 1`; empty if it requests none. Source: resources.",
+            ),
             field("memoryLimit", FieldType::Text, "Its memory limit, as a quantity. Source: resources.limits.memory."),
             field("hasMemoryLimit", FieldType::Flag, "Whether it has a memory limit. Source: resources.limits.memory."),
         ],
@@ -137,6 +142,13 @@ fn command_line(container: &Container) -> String {
     text::line(&words.join(" "), 60)
 }
 
+fn gpus(container: &Container) -> String {
+    let is_gpu = |name: &str| name.ends_with("/gpu") || name.starts_with("nvidia.com/mig-") || name.starts_with("gpu.");
+    let requested =
+        container.limits.extended.iter().chain(&container.requests.extended).filter(|(name, _)| is_gpu(name));
+    requested.map(|(name, count)| format!("{name}: {count}")).next().unwrap_or_default()
+}
+
 impl Context<'_> {
     fn of_pod(&self, name: &str) -> Option<Value> {
         let pod = self.subject.pod().map(|case| case.pod);
@@ -176,6 +188,7 @@ impl Context<'_> {
             "command" => of.and_then(|c| c.command.first().map(String::as_str)).into(),
             "commandLine" => of.map(command_line).into(),
             "configuration" => of.zip(self.subject.pod()).map(|(c, case)| mounted::configuration(case, c)).into(),
+            "gpus" => of.map(gpus).into(),
             "memoryLimit" => of.and_then(|c| c.limits.memory.map(format_bytes)).into(),
             "hasMemoryLimit" => of.is_some_and(|c| c.limits.memory.is_some()).into(),
             _ => return None,

@@ -124,8 +124,16 @@ pub(super) fn missing_path(line: &str) -> Option<&str> {
     if OTHER.iter().any(|word| about.contains(word)) {
         return None;
     }
-    let words =
-        ["no such file or directory", "enoent", "could not find file", "filenotfound", "nosuchfile", "file is missing"];
+    let words = [
+        "no such file or directory",
+        "enoent",
+        "could not find file",
+        "filenotfound",
+        "nosuchfile",
+        "file is missing",
+        "jar manifest missing",
+        "could not find base path",
+    ];
     path_beside(line, &lower, &words)
 }
 

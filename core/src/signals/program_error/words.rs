@@ -47,6 +47,8 @@ static ENDPOINTS: LazyLock<Vec<(Vec<&str>, Regex)>> = LazyLock::new(|| {
         ("server on '", r"server on '(?<host>[^':]+)(?::(?<port>[0-9]+))?'"),
         // HAProxy
         ("resolve address '", r"resolve address '(?<host>[A-Za-z0-9._-]+)'"),
+        // Varnish
+        ("backend host '", r#"Backend host '"?(?<host>[A-Za-z0-9._-]+)"?'"#),
         // nginx, HAProxy
         (r#"upstream ""#, r#"upstream "(?<host>[A-Za-z0-9._-]+)(?::(?<port>[0-9]+))?"#),
         // Java

@@ -9,6 +9,10 @@ static PREFIX: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let prefixes = [
         // klog
         r"[IWEF][0-9]{4} [0-9][0-9]:[0-9][0-9]:[0-9][0-9]\.[0-9]+ +[0-9]+ \S+:[0-9]+\] ",
+        // glog without a time
+        r"[IWEF] \S+\.(?:cc|cpp|h):[0-9]+\] ",
+        // Calico
+        r"\[[A-Z]+\]\[[0-9]+\] \S+ [0-9]+: ",
         // Redis: process, role, time, level
         r"[0-9]+:[A-Z] [0-9]{1,2} [A-Z][a-z]{2} [0-9]{4} [0-9:.]+ [*#.-] ",
         // ZooKeeper

@@ -45,7 +45,8 @@ struct Record {
 
 /// The text that explains why the program ended.
 pub(super) fn decisive(log: &str) -> Option<Chosen> {
-    let lines: Vec<&str> = log.lines().map(str::trim_end).filter(|line| !line.trim_start().is_empty()).collect();
+    let lines: Vec<&str> =
+        log.lines().map(|line| unframed(line.trim_end())).filter(|line| !line.trim_start().is_empty()).collect();
     let lines = lines.get(lines.len().saturating_sub(MAX_LINES)..).unwrap_or_default();
     let trimmed: Vec<&str> = lines.iter().map(|line| line.trim_start()).collect();
     if let Some(text) = spring_description(&trimmed).or_else(|| zod_error(&trimmed)).or_else(|| dotnet_host(&trimmed)) {
@@ -56,6 +57,12 @@ pub(super) fn decisive(log: &str) -> Option<Chosen> {
         return Some(Chosen { text: (*trimmed.last()?).to_owned(), score: i32::MIN });
     };
     Some(Chosen { text: with_object(&records, at), score })
+}
+
+/// A line without the frame that Terraform and Vault draw around errors of several lines: `  | permission denied`.
+fn unframed(line: &str) -> &str {
+    let text = line.trim_start();
+    ["| ", "\u{2502} "].iter().find_map(|frame| text.strip_prefix(frame)).unwrap_or(line)
 }
 
 /// The lines above usage instructions, if these report an error.
