@@ -104,17 +104,16 @@ fn runs_only_our_own(command: &str) -> bool {
     command.matches('\'').count().is_multiple_of(2) && rest.chars().all(is_plain)
 }
 
-/// A command without its placeholders, such as `<NEW-TAG>`. A shell rejects a command with placeholders because it ends with
-/// one: the last `>` redirects to nothing.
+/// A command without its placeholders, such as `<NEW-TAG>`. A shell rejects a command with placeholders because the `>` of one
+/// redirects to nothing: the command, or a part of its pipe, ends with it.
 fn without_placeholders(command: &str) -> String {
+    let is_rejected = command.ends_with('>') || command.contains("> | ") || command.contains("> && ");
     let mut parts = command.split('<');
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         match part.split_once('>') {
             Some((name, after))
-                if !name.is_empty()
-                    && name.chars().all(|c| c.is_ascii_uppercase() || c == '-')
-                    && command.ends_with('>') =>
+                if !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || c == '-') && is_rejected =>
             {
                 out.push_str(after);
             }
