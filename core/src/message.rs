@@ -25,6 +25,7 @@ pub use chain::Message;
 pub use class::Class;
 pub use code::{Codes, Grpc};
 pub use deferred::is_deferred;
+pub(crate) use lines::is_klog;
 pub use object::{Object, ObjectKind};
 pub(crate) use shorten::{cut_quote, error_line, fit_line, value};
 pub use shorten::{fit, name};

@@ -117,11 +117,12 @@ pub(super) fn bare(line: &str) -> &str {
 
 /// `2026-11-21T09:00:00Z error x` and `E1121 09:00:00.000001 1 file.go:12] x` without their heads.
 fn without_log_head(line: &str) -> &str {
-    let bytes = line.as_bytes();
-    let is_klog = bytes.len() > 5 && b"IWEF".contains(&bytes[0]) && bytes[1..5].iter().all(u8::is_ascii_digit);
-    if is_klog && let Some((_, rest)) = line.split_once("] ") {
+    if is_klog(line)
+        && let Some((_, rest)) = line.split_once("] ")
+    {
         return rest;
     }
+    let bytes = line.as_bytes();
     let is_date = bytes.len() > 19
         && bytes.iter().zip(b"0000-00-00").all(|(b, form)| if *form == b'0' { b.is_ascii_digit() } else { *b == b'-' });
     if !is_date {
@@ -130,6 +131,12 @@ fn without_log_head(line: &str) -> &str {
     let rest = line[10..]
         .trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, 'T' | ' ' | ':' | '.' | ',' | 'Z' | '+'));
     if rest.is_empty() { line } else { rest }
+}
+
+/// Whether a line begins with the head of klog: a letter for the level, and the month and day.
+pub(crate) fn is_klog(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    bytes.len() > 5 && b"IWEF".contains(&bytes[0]) && bytes[1..5].iter().all(u8::is_ascii_digit)
 }
 
 /// Requests to the API of a cloud, as its client prints them. Source: Azure/azure-sdk-for-go azcore ResponseError.

@@ -261,7 +261,8 @@ signal! {
 
     /// File or folder that the program has no permission for; empty if the line names none.
     "forbiddenPath": fn forbidden_path(&self) -> &str {
-        access::forbidden_path(&self.line.text).or_else(|| self.forbidden_name()).unwrap_or_default()
+        let in_claim = || self.forbidden_in_claim().map(|(name, _)| name);
+        access::forbidden_path(&self.line.text).or_else(in_claim).unwrap_or_default()
     }
 
     /// File or folder that does not exist; empty if the line names none.
@@ -473,15 +474,16 @@ impl<'a> ProgramError<'a> {
         access::forbidden_path(line).or_else(|| access::missing_path(line)).unwrap_or_else(|| self.path())
     }
 
-    /// Name of a forbidden file in the only claim of the container.
-    fn forbidden_name(&self) -> Option<&str> {
-        access::forbidden_name(&self.line.text).filter(|_| mounted::only_claim(self.case, self.container).is_some())
+    /// Name of a forbidden file in the only claim of the container, and the mount of the claim.
+    fn forbidden_in_claim(&self) -> Option<(&str, &'a Mount)> {
+        let name = access::forbidden_name(&self.line.text)?;
+        Some((name, mounted::only_claim(self.case, self.container)?.0))
     }
 
     fn mount(&self) -> Option<(&'a Mount, Option<&'a VolumeSource>)> {
         *self.parsed.mount.get_or_init(|| {
-            let mount = match self.forbidden_name() {
-                Some(_) => mounted::only_claim(self.case, self.container)?.0,
+            let mount = match self.forbidden_in_claim() {
+                Some((_, mount)) => mount,
                 None => self.container.mount_at(Some(self.file()).filter(|file| !file.is_empty())?)?,
             };
             Some((mount, self.case.pod.volume_source(&mount.volume)))

@@ -149,6 +149,7 @@ impl CompiledRemedy {
 fn shell_words(value: &Value) -> Cow<'_, str> {
     match value {
         Value::List(list) => list.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ").into(),
+        Value::Text(text) => shell_word(text),
         other => shell_word(&other.to_string()).into_owned().into(),
     }
 }

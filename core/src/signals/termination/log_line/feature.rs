@@ -445,8 +445,7 @@ pub(super) enum Level {
 /// Names of levels at the head of a line.
 const LEVELS: [&str; 22] = [
     "emerg", "alert", "fatal", "critical", "crit", "panic", "severe", "error", "warning", "warn", "notice", "note",
-    "info", "debug", "trace", // zerolog
-    "pnc", "ftl", "err", "wrn", "inf", "dbg", "trc",
+    "info", "debug", "trace", "pnc", "ftl", "err", "wrn", "inf", "dbg", "trc",
 ];
 
 /// Characters at the beginning of a line among which a level is searched.

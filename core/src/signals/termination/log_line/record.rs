@@ -114,10 +114,8 @@ fn split(lines: &[&str]) -> Vec<Record> {
                 above.append(without_number(line));
                 continue;
             }
-            if (is_plain || at < message_end)
-                && (is_indented || at < message_end || above.goes_on(line, at))
-                && !line.starts_with(CAUSED_BY)
-            {
+            let belongs = at < message_end || is_plain && (is_indented || above.goes_on(line, at));
+            if belongs && !line.starts_with(CAUSED_BY) {
                 if !in_stack || !is_indented {
                     above.extend(line);
                 }

@@ -6,6 +6,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::feature::announces_end;
+use crate::message;
 
 /// A field of a line of key=value pairs: its name, and its value with or without quotes.
 static FIELD: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -86,10 +87,9 @@ fn nested(fields: &Map<String, Value>) -> Option<&str> {
 /// A line of klog with a quoted message and pairs:
 /// `E1121 09:00:00.000001 1 start.go:87] "Cannot start" err="open /a: no such file" logger="x"`.
 fn klog(line: &str) -> Option<Structured> {
-    let level = line.get(..1).filter(|level| "IWEF".contains(level))?;
-    let (head, rest) = line.split_once("] \"")?;
-    let is_head = head.len() > 5 && head.as_bytes()[1..5].iter().all(u8::is_ascii_digit);
-    let (message, pairs) = rest.split_once("\" ").filter(|_| is_head)?;
+    let level = line.get(..1).filter(|_| message::is_klog(line))?;
+    let (_, rest) = line.split_once("] \"")?;
+    let (message, pairs) = rest.split_once("\" ")?;
     let pairs = pairs_of(pairs).filter(|pairs| pairs.error.is_some())?;
     let message = pairs.with_object(&message.replace("\\\"", "\""));
     Some(Structured { text: joined(Some(message), pairs.error)?, level: level.to_owned() })
