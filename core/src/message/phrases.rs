@@ -51,8 +51,12 @@ pub(super) fn without_properties(text: &str) -> Cow<'_, str> {
     cut.map_or(Cow::Borrowed(text), |(head, rest)| format!("{head}{rest}").into())
 }
 
-/// The text without what efs-utils tries after a name was not resolved, and cannot. Takes linear time.
+/// The text without what a component tries after its error: efs-utils when a name was not resolved, and CRI-O, which
+/// pulls an image as an artifact. Takes linear time.
 pub(super) fn without_fallback(text: &str) -> Cow<'_, str> {
+    if let Some((head, _)) = text.split_once("; artifact err: ") {
+        return head.to_owned().into();
+    }
     let Some((head, rest)) = text.split_once("Attempting to lookup mount target ip address using botocore.") else {
         return text.into();
     };

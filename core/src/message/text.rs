@@ -4,6 +4,7 @@
 mod secrets;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::shorten;
 
@@ -52,6 +53,16 @@ pub fn beginning(text: &str, most: usize) -> &str {
     let end = (0..=most).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0);
     let read = &text[..end];
     read.rfind(char::is_whitespace).map_or(read, |word| &read[..word])
+}
+
+/// Shortens the message of an Event that is kept to its first and last words: the last ones state the error.
+pub fn shorten_event(message: &mut Arc<str>) {
+    const HALF: usize = 1 << 10;
+    if message.len() <= 2 * HALF {
+        return;
+    }
+    let end = (message.len() - HALF..message.len()).find(|i| message.is_char_boundary(*i)).unwrap_or(message.len());
+    *message = format!("{} … {}", beginning(message, HALF), &message[end..]).into();
 }
 
 fn one_line(text: &str) -> Cow<'_, str> {

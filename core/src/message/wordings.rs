@@ -169,6 +169,11 @@ const WORDINGS: &[(&str, &str, &str)] = &[
     // Images
     (PULL, "r.io/a/b:1: not found", "not found"),
     (
+        r#"Failed to pull image "r.io/a/b:1": "#,
+        r#"unable to pull image or OCI artifact: pull image err: initializing source docker://r.io/a/b:1: pinging container registry r.io: Get "https://r.io/v2/": tls: failed to verify certificate: x509: certificate signed by unknown authority; artifact err: get manifest: build image source: pinging container registry r.io: Get "https://r.io/v2/": tls: failed to verify certificate: x509: certificate signed by unknown authority"#,
+        "… initializing source docker://r.io/a/b:1: … failed to verify certificate: certificate signed by unknown authority",
+    ),
+    (
         PULL,
         r#"failed to do request: Head "https://r.io/v2/a/b/manifests/1": dial tcp: lookup r.io on 10.0.0.2:53: no such host"#,
         "lookup r.io on 10.0.0.2:53: no such host",

@@ -6,7 +6,7 @@ use super::{Matched, PodSignal, Seen, Source, lasting, of_containers, signal};
 use crate::api::{Confidence, Evidence};
 use crate::case::{Case, Finding, Specificity, Verdict, evidence};
 use crate::facts::{Container, EventFacts, NodeState, Timestamp, VolumeSource};
-use crate::message;
+use crate::message::{self, Class, Message};
 
 /// Waiting reasons of the kubelet's image manager.
 const REASONS: [&str; 7] = [
@@ -89,6 +89,12 @@ signal! {
         ["failed to fetch oauth token", "failed to fetch anonymous token", "requesting bearer token"]
             .iter()
             .any(|words| self.seen.has(words))
+    }
+
+    /// Whether credentials are missing or refused. Source: words and HTTP status of the message.
+    "isRefused": fn is_refused(&self) -> bool {
+        let class = Message::parse(self.seen.text).class();
+        matches!(class, Some(Class::Unauthenticated | Class::Permission))
     }
 
     /// Folder of the runtime's data that is full, such as `/var/lib/containerd`: the first three parts of the path that

@@ -1,6 +1,7 @@
 //! Parser of the denials by policy engines.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// What a policy engine denies, without its wrappers: policy, rule and message.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -23,6 +24,7 @@ pub(super) fn parse(text: &str) -> Denial<'_> {
     kyverno(denial)
         .or_else(|| kyverno_cel(denial))
         .or_else(|| gatekeeper(denial))
+        .or_else(|| warden(denial))
         .unwrap_or(Denial { text: denial.into(), ..Denial::default() })
 }
 
@@ -59,6 +61,18 @@ fn gatekeeper(denial: &str) -> Option<Denial<'_>> {
     (!policy.contains(' ')).then(|| Denial { policy, rule: "", text: denial.into() })
 }
 
+/// Parses `Violations details: {"[denied by autogke-disallow-hostnamespaces]":["enabling hostPID is not allowed."]}` of
+/// GKE Autopilot. The first of several constraints is the policy.
+fn warden(denial: &str) -> Option<Denial<'_>> {
+    let (_, details) = denial.split_once("Violations details: ")?;
+    let (_, rest) = details.split_once("[denied by ")?;
+    let (policy, _) = rest.split_once(']')?;
+    let mut objects = serde_json::Deserializer::from_str(details).into_iter::<BTreeMap<String, Vec<String>>>();
+    let sentences: Vec<String> = objects.next()?.ok()?.into_values().flatten().collect();
+    let sentences: Vec<&str> = sentences.iter().map(|sentence| sentence.trim_end_matches('.')).collect();
+    Some(Denial { policy, rule: "", text: sentences.join("; ").into() })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -73,6 +87,10 @@ mod tests {
         assert_eq!((denial.policy, &*denial.text), ("require-team", "label team is missing"));
         let denial = parse("denied the request: [must-have-owner] you must provide labels");
         assert_eq!((denial.policy, &*denial.text), ("must-have-owner", "[must-have-owner] you must provide labels"));
+        let text = "denied the request: GKE Warden rejected the request because it violates one or more constraints.\nViolations details: {\"[denied by autogke-disallow-hostnamespaces]\":[\"enabling hostNetwork is not allowed.\",\"enabling hostPID is not allowed.\"]}\nRequested by user: 'system:serviceaccount:x'";
+        let denial = parse(text);
+        assert_eq!(denial.policy, "autogke-disallow-hostnamespaces");
+        assert_eq!(denial.text, "enabling hostNetwork is not allowed; enabling hostPID is not allowed");
         assert_eq!(parse("denied the request: no").text, "no");
         assert_eq!(parse(""), Denial::default());
     }

@@ -7,14 +7,13 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::facts::{EventFacts, ObjectKey, PodFacts, Timestamp, seconds_between};
+use crate::message::text;
 use crate::state::cleanup::CleanupSchedule;
 
 /// Most Events per pod.
 const MOST: usize = 6;
 /// How long an Event is kept, in seconds.
 pub const KEPT: i64 = 3600;
-/// Most bytes of a message.
-const MESSAGE_MAX: usize = 1024;
 /// Most unknown pods whose Events are kept once all pods are listed.
 const UNKNOWN_PODS: usize = 1000;
 
@@ -51,9 +50,7 @@ impl Events {
         if self.cleanup.is_due(now) {
             self.forget_old(now);
         }
-        if event.message.len() > MESSAGE_MAX {
-            event.message = crate::message::text::beginning(&event.message, MESSAGE_MAX).into();
-        }
+        text::shorten_event(&mut event.message);
         if is_unknown && !self.by_pod.contains_key(uid) {
             self.by_pod.insert(uid.clone(), Kept { events: Vec::new(), is_unknown });
             self.unknown_pods.push_back(uid.clone());

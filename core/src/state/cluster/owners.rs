@@ -13,9 +13,8 @@ use crate::state::cleanup::CleanupSchedule;
 /// kept.
 const EVENTS_KEPT: i64 = 3600;
 const REASONS: usize = 6;
-/// Most workloads with Events, and most bytes of a message.
+/// Most workloads with Events.
 const WORKLOADS: usize = 5000;
-const MESSAGE_MAX: usize = 1024;
 
 #[derive(Debug, Default)]
 pub(in crate::state) struct Owners {
@@ -129,9 +128,7 @@ impl Owners {
         if !self.events.contains_key(key) {
             self.make_room();
         }
-        if event.message.len() > MESSAGE_MAX {
-            event.message = text::beginning(&event.message, MESSAGE_MAX).into();
-        }
+        text::shorten_event(&mut event.message);
         let events = self.events.entry(key.clone()).or_default();
         events.retain(|event| is_fresh(event, now));
         if events.contains(&event) {
