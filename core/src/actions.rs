@@ -63,7 +63,6 @@ mod resize_pod;
 mod restart_rollout;
 mod restart_service;
 mod retry_pod_creation;
-mod rollback;
 mod rollback_if_new;
 mod run_as_user;
 pub(crate) mod run_cron_job;
@@ -280,7 +279,6 @@ pub const ACTIONS: &[Action] = &[
     restart_rollout::ACTION,
     restart_service::ACTION,
     retry_pod_creation::ACTION,
-    rollback::ACTION,
     rollback_if_new::ACTION,
     run_as_user::ACTION,
     run_cron_job::ACTION,

@@ -122,6 +122,10 @@ fn the_page_of_remedies_is_up_to_date() {
         "# Remedies\n\n{WRITTEN}\n\n\
          Which remedies are there, which causes use them, and what proves that they heal? The command or patch of a remedy is made \
          by an [action](actions.md). `kubectl shindan fix` [applies](fix.md) it.\n\n\
+         If a rollout is stuck and pods of an older revision still serve, the first remedy rolls back to that revision \
+         (`kubectl rollout undo KIND/NAME --to-revision=N`) for each cause that the pod template can have: the categories Crash, \
+         Image, Probe and Start without a failure of the node, and missing ConfigMaps, Secrets and node labels. To undo it, go to \
+         the newest revision in the same way.\n\n\
          ## Actions and their causes\n\n\
          | action | causes | what it changes | how to undo it |\n|---|---|---|---|\n"
     );

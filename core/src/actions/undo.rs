@@ -42,7 +42,12 @@ enum RollbackTarget {
 }
 
 /// A remedy that rolls back for the reason that `text` begins with, as far as the target is known from the pod.
-pub(crate) fn of_pod(case: &Case<'_>, text: &str) -> Option<Remedy> {
+pub(super) fn of_pod(case: &Case<'_>, text: &str) -> Option<Remedy> {
+    with_exactness(case, text).map(|(remedy, _)| remedy)
+}
+
+/// Same as [`of_pod`], and whether its command rolls back. If the revision must still be chosen, it lists the revisions.
+fn with_exactness(case: &Case<'_>, text: &str) -> Option<(Remedy, bool)> {
     let target = target::of(case);
     let history = target.history_command()?;
     let back =
@@ -57,7 +62,7 @@ pub(crate) fn of_pod(case: &Case<'_>, text: &str) -> Option<Remedy> {
                 text,
                 revision
             );
-            Some(remedy::command_for(target.with_source(remedy::mitigate(text)), Operation::Rollback, command))
+            Some((remedy::command_for(target.with_source(remedy::mitigate(text)), Operation::Rollback, command), true))
         }
         RollbackTarget::Unknown => {
             let text = translate!(
@@ -66,19 +71,29 @@ pub(crate) fn of_pod(case: &Case<'_>, text: &str) -> Option<Remedy> {
                 "{text}正常だったリビジョンに戻す (rollout undo --to-revision=N)。",
                 text
             );
-            Some(remedy::command_for(target.with_source(remedy::mitigate(text)), Operation::Rollback, history))
+            Some((remedy::command_for(target.with_source(remedy::mitigate(text)), Operation::Rollback, history), false))
         }
     }
 }
 
+/// Puts the rollback of a stuck rollout first, since it restores what users had, whatever the cause is. A rollback
+/// whose revision must still be chosen comes after a first remedy that is a complete patch.
+pub(crate) fn ahead_of(case: &Case<'_>, mut remedies: Vec<Remedy>) -> Vec<Remedy> {
+    let Some((rollback, is_exact)) = of_stuck_rollout(case) else { return remedies };
+    remedies.retain(|remedy| remedy.operation != Operation::Rollback);
+    let is_second = !is_exact && remedies.first().is_some_and(|first| first.patch.is_some());
+    remedies.insert(usize::from(is_second), rollback);
+    remedies
+}
+
 /// Same as [`of_pod`] for a stuck rollout: pods of an older template serve and none of this one is ready.
-pub(crate) fn of_stuck_rollout(case: &Case<'_>) -> Option<Remedy> {
+fn of_stuck_rollout(case: &Case<'_>) -> Option<(Remedy, bool)> {
     let siblings = &case.surroundings.siblings;
     if siblings.other_template_ready == 0 || siblings.same_template_ready > 0 {
         return None;
     }
     let rollout = target::of(case).display();
-    of_pod(
+    with_exactness(
         case,
         &translate!(
             case,

@@ -2,9 +2,9 @@
 
 use super::rule::Rule;
 use super::{catalog, impact, installation, misread};
-use crate::actions::manual_rollout;
-use crate::api::{Evidence, OtherFinding};
-use crate::case::{Attribution, Case, Category, Diagnosis, Finding, evidence, ownership, roots, target};
+use crate::actions::{manual_rollout, undo};
+use crate::api::{Evidence, OtherFinding, Root};
+use crate::case::{Attribution, Case, Category, Diagnosis, Finding, RootKind, evidence, ownership, roots, target};
 use crate::message::text;
 
 const MOST_REMEDIES: usize = 5;
@@ -25,6 +25,10 @@ pub(super) fn of_first(
     if rule.category != Category::Node {
         remedies = manual_rollout::with_steps(case, remedies);
     }
+    let root = roots::of(case, rule.category, &finding);
+    if is_of_template(rule.category, root.as_ref()) {
+        remedies = undo::ahead_of(case, remedies);
+    }
     remedies.truncate(MOST_REMEDIES);
     for remedy in &mut remedies {
         remedy.text = text::line(&remedy.text, text::EVIDENCE_MAX);
@@ -36,7 +40,6 @@ pub(super) fn of_first(
     if installation::end(case, rule.category).is_some() {
         severity = installation::at_most_warning(severity);
     }
-    let root = roots::of(case, rule.category, &finding);
     let ignored = target::ignored_manifest(case).map(evidence::event);
     let around: Vec<Evidence> =
         ownership::job_given_up(case).into_iter().chain(ignored).chain(misread::of(case)).collect();
@@ -60,5 +63,15 @@ pub(super) fn of_first(
         workload: ownership::top(case.pod, case.surroundings.known_job()),
         quiet: finding.quiet,
         attributions,
+    }
+}
+
+/// Whether the pod template causes the failure, so that an earlier template can serve in its place.
+fn is_of_template(category: Category, root: Option<&Root>) -> bool {
+    let is_in = |kinds: &[RootKind]| root.is_some_and(|root| kinds.iter().any(|kind| kind.as_str() == root.kind));
+    match category {
+        Category::Crash | Category::Image | Category::Probe | Category::Start => !is_in(&[RootKind::Node]),
+        Category::Scheduling | Category::Volume => is_in(&[RootKind::ConfigMap, RootKind::Secret, RootKind::NodeLabel]),
+        Category::Lifecycle | Category::Node | Category::Sandbox => false,
     }
 }
