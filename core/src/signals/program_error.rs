@@ -145,6 +145,14 @@ signal! {
         if namespace.is_empty() { self.case.pod.key.namespace.to_string() } else { namespace }
     }
 
+    /// Name of an object that the API server does not have. Source: k8s.io/apimachinery NewNotFound.
+    "missingObject": fn missing_object(&self) -> &str { settings::missing_object(&self.line.text).unwrap_or_default().1 }
+
+    /// Resource of that object, with its group: `configmaps`, `storageclasses.storage.k8s.io`.
+    "missingObjectResource": fn missing_object_resource(&self) -> &str {
+        settings::missing_object(&self.line.text).unwrap_or_default().0
+    }
+
     /// Kind that the API server does not serve. Source: k8s.io/apimachinery NoKindMatchError.
     "missingKind": fn missing_kind(&self) -> String { self.missing().map(|(kind, _)| kind.clone()).unwrap_or_default() }
 
@@ -336,7 +344,7 @@ signal! {
 
     /// Whether the variable that the line names is a setting of the program, which may have another source than the
     /// environment.
-    "isSetting": fn is_setting(&self) -> bool { self.has("setting") }
+    "isSetting": fn is_setting(&self) -> bool { self.has("setting") || self.has("field required [type=missing") }
 
     /// Whether the line is about space on a disk: limits of the kernel have the same error.
     "isAboutSpace": fn is_about_space(&self) -> bool { space::is_about_space(&self.line.text) }

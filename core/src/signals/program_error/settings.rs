@@ -32,6 +32,23 @@ pub(super) fn argument<'l>(container: &Container, line: &'l str) -> Option<&'l s
     given.any(|word| word.contains(what) || word.trim_start_matches('-').starts_with(bare)).then_some(what)
 }
 
+/// Resources of the core group, which have no group in the API server's answer, and others that programs read at their
+/// start. Clients print some in the singular.
+static OBJECT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let core =
+        "configmaps?|secrets?|namespaces?|serviceaccounts?|services?|endpoints|nodes?|pods?|persistentvolumeclaims?";
+    let pattern = format!(
+        r#"(?-u:\b)(?<resource>{core}|[a-z]+\.[a-z0-9-]+\.[a-z0-9.-]+) \\?"(?<name>[a-z0-9][a-z0-9.-]*)\\?" not found[.")'\]]*$"#
+    );
+    Regex::new(&pattern).ok()
+});
+
+/// Resource and name of an object that the API server does not have.
+pub(super) fn missing_object(line: &str) -> Option<(&str, &str)> {
+    let found = OBJECT.as_ref()?.captures(line)?;
+    Some((found.name("resource")?.as_str(), found.name("name")?.as_str()))
+}
+
 static KIND: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"no matches for kind "(?<kind>[^"]+)" in (?:version|group) "(?<version>[^"]+)""#).ok()
 });
@@ -81,6 +98,19 @@ mod tests {
             ("unknown command received from peer", None),
         ] {
             assert_eq!(argument(container, line), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn missing_object_of_the_api_server_is_parsed() {
+        for (line, expected) in [
+            (r#"configmap "argocd-cm" not found"#, Some(("configmap", "argocd-cm"))),
+            (r#"unable to get: secrets \"webhook-cert\" not found"#, Some(("secrets", "webhook-cert"))),
+            (r#"storageclasses.storage.k8s.io "fast" not found"#, Some(("storageclasses.storage.k8s.io", "fast"))),
+            (r#"database "shop" not found"#, None),
+            (r#"module "pods" not found"#, None),
+        ] {
+            assert_eq!(missing_object(line), expected, "{line}");
         }
     }
 

@@ -344,7 +344,7 @@ pub(super) fn variable(line: &str) -> Option<&str> {
     if line.contains("Missing `secret_key_base`") {
         return Some("SECRET_KEY_BASE");
     }
-    if let Some(parameter) = shell_parameter(line) {
+    if let Some(parameter) = shell_parameter(line).or_else(|| pydantic_field(line)) {
         return Some(parameter);
     }
     // Spring resolves placeholders from the environment and from files, so only the name shows which was meant.
@@ -361,6 +361,13 @@ pub(super) fn variable(line: &str) -> Option<&str> {
         .filter(|found| !line[..found.start()].ends_with('/') && !line[found.end()..].starts_with('/'))
         .map(|found| found.as_str())
         .find(|word| word.len() > 2 && !LEVELS.contains(word) && (is_about_variables || word.contains('_')))
+}
+
+/// The field that Pydantic's settings read from a variable of the same name, in any case:
+/// `database_url: Field required [type=missing, input_value={}]`.
+fn pydantic_field(line: &str) -> Option<&str> {
+    let (field, rest) = line.split_once(": ")?;
+    (rest.starts_with("Field required [type=missing") && !field.contains(' ')).then_some(field)
 }
 
 /// The parameter for which a shell reports the message of `${NAME:?message}`: `sh: NAME: message`, with the number of the

@@ -521,6 +521,8 @@ pub(super) struct Features {
     is_launcher: bool,
     /// A title in capitals, or between asterisks. The failure stands below.
     is_banner: bool,
+    /// At most four words, such as `95: Permission denied`. A line above has the rest.
+    is_short: bool,
     pub(super) level: Option<Level>,
 }
 
@@ -554,6 +556,7 @@ impl Features {
             is_banner: bare.starts_with("***")
                 || bare.starts_with('/') && bare.contains(".rb:") && bare.ends_with(')')
                 || !bare.contains(|c: char| c.is_ascii_lowercase()),
+            is_short: bare.split_whitespace().nth(4).is_none(),
             level,
         }
     }
@@ -571,7 +574,7 @@ impl Features {
         score += if self.object { 2 } else { 0 };
         score += i32::from(self.exception) + i32::from(self.is_root);
         score += match self.level {
-            Some(Level::Fatal) => 1,
+            Some(Level::Fatal) => i32::from(self.object || !self.is_short),
             Some(Level::Error) | None => 0,
             Some(Level::Warning) => -2,
             Some(Level::Info) => -6,

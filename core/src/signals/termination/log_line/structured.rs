@@ -77,7 +77,7 @@ fn nested(fields: &Map<String, Value>) -> Option<&str> {
     let mut texts = maps.flat_map(|map| {
         DETAILS.iter().filter_map(|name| match map.get(*name)? {
             Value::String(text) => Some(text.as_str()),
-            Value::Object(inner) => inner.get("errmsg").or_else(|| inner.get("message"))?.as_str(),
+            Value::Object(inner) => ["errmsg", "message", "msg"].iter().find_map(|name| inner.get(*name)?.as_str()),
             _ => None,
         })
     });
