@@ -3,6 +3,7 @@
 //! Commands write to a given `io::Write`, so that tests can check the output and a closed pipe (`| head`) ends a
 //! command without an error.
 
+mod cause_files;
 mod causes;
 mod complete;
 mod completions;

@@ -585,3 +585,32 @@ fn a_threshold_can_be_set_for_one_cause() {
     assert!(due.contains("NodeSelectorMismatch"), "{due}");
     assert!(found(&["--threshold", "InsufficientCpu=10m"]).contains("NodeSelectorMismatch"));
 }
+
+#[test]
+fn added_rules_count_in_every_command_that_diagnoses_or_explains() {
+    let rule = "examples/rules/RegistryRetired.yaml";
+    let fixture = "examples/rules/tests/RegistryRetired/old-registry.yaml";
+    let with_rule = shindan(&["diagnose", "-f", fixture, "--rules", "examples/rules"], "");
+    assert!(out(&with_rule).contains("RegistryRetired"), "{}", out(&with_rule));
+    let without = shindan(&["diagnose", "-f", fixture], "");
+    assert!(out(&without).contains("RegistryDnsFailure"), "{}", out(&without));
+    for args in [vec!["explain", "registryretired"], vec!["rules", "list"], vec!["causes"]] {
+        let known = shindan(&[&args[..], &["--rules", rule]].concat(), "");
+        assert!(known.status.success() && out(&known).contains("RegistryRetired"), "{args:?}: {}", err(&known));
+    }
+}
+
+#[test]
+fn added_rules_with_an_error_end_the_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let rule = std::fs::read_to_string("examples/rules/RegistryRetired.yaml").unwrap();
+    let wrong = folder.path().join("wrong.yaml");
+    std::fs::write(&wrong, rule.replace("imagePull.registry ==", "imagePull.registri ==")).unwrap();
+    let path = wrong.to_str().unwrap();
+    let refused = shindan(&["diagnose", "-f", "-", "--rules", path], HEALTHY);
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(err(&refused).contains("wrong.yaml:6:9: match.0.when: unknown field"), "{}", err(&refused));
+    let empty = tempfile::tempdir().unwrap();
+    let none = shindan(&["causes", "--rules", empty.path().to_str().unwrap()], "");
+    assert!(none.status.code() == Some(1) && err(&none).contains("no cause files"), "{}", err(&none));
+}

@@ -9,6 +9,7 @@ use shindan_core::language::Language;
 use shindan_core::rules::known;
 use shindan_core::rules::{Explain, Known};
 
+use super::cause_files::AddedRules;
 use super::language::LanguageArgs;
 use super::{Ending, print};
 
@@ -17,6 +18,8 @@ pub(super) struct Args {
     /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "table")]
     output: Form,
+    #[command(flatten)]
+    rules: AddedRules,
     #[command(flatten)]
     language: LanguageArgs,
 }
@@ -30,6 +33,7 @@ enum Form {
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Ending> {
+    args.rules.load()?;
     let language = args.language.language();
     match args.output {
         Form::Table => table(language, out)?,

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use shindan_core::wire::Dump;
 
+use super::cause_files::AddedRules;
 use super::dump::{DumpArgs, Judged};
 use super::found::Form;
 use super::language::LanguageArgs;
@@ -34,10 +35,13 @@ pub(super) struct Args {
     #[command(flatten)]
     thresholds: ThresholdArgs,
     #[command(flatten)]
+    rules: AddedRules,
+    #[command(flatten)]
     language: LanguageArgs,
 }
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
+    args.rules.load()?;
     let input = args.dump.read(&args.files)?;
     for warning in args.dump.warnings(&input) {
         writeln!(streams.err, "warning: {warning}")?;

@@ -6,6 +6,7 @@ use anyhow::bail;
 use shindan_core::language::phrase;
 use shindan_core::rules;
 
+use super::cause_files::AddedRules;
 use super::language::LanguageArgs;
 use super::{Ending, print};
 
@@ -14,10 +15,13 @@ pub(super) struct Args {
     /// The cause; upper and lower case are equal: livenessprobefailed
     cause: String,
     #[command(flatten)]
+    rules: AddedRules,
+    #[command(flatten)]
     language: LanguageArgs,
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Ending> {
+    args.rules.load()?;
     let Some(rule) = rules::named(&args.cause) else {
         bail!("{}", rules::unknown(&args.cause));
     };

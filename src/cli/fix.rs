@@ -24,6 +24,7 @@ pub(super) use self::object::Objects;
 use self::object::Refusal;
 use self::steps::{Applied, Step, Stopped};
 use self::trial::{State, Trial};
+use super::cause_files::AddedRules;
 use super::found::{Found, NodeOrWorkload};
 use super::language::LanguageArgs;
 use super::look::{Asked, Connection, LOOK_AGAIN, Question, Waited, clock, selected, wait};
@@ -74,6 +75,8 @@ pub(super) struct Args {
     #[command(flatten)]
     thresholds: ThresholdArgs,
     #[command(flatten)]
+    rules: AddedRules,
+    #[command(flatten)]
     language: LanguageArgs,
 }
 
@@ -94,6 +97,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
 const ATTEMPTS: usize = 3;
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
+    args.rules.load()?;
     let runtime = super::runtime()?;
     runtime.block_on(fix(args, streams))
 }

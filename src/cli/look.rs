@@ -20,6 +20,7 @@ pub(super) use self::wait::{Waited, wait};
 use shindan_core::facts::Timestamp;
 use shindan_core::language::{phrase, translate};
 
+use super::cause_files::AddedRules;
 use super::found::{Form, Found};
 use super::language::LanguageArgs;
 use super::tree::Reading;
@@ -80,6 +81,8 @@ pub(super) struct Args {
     #[command(flatten)]
     thresholds: ThresholdArgs,
     #[command(flatten)]
+    rules: AddedRules,
+    #[command(flatten)]
     language: LanguageArgs,
 }
 
@@ -87,6 +90,7 @@ pub(super) struct Args {
 pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
+    args.rules.load()?;
     let asked = Asked::parse(&args.subjects).map_err(anyhow::Error::msg)?;
     let runtime = super::runtime()?;
     runtime.block_on(look(args, asked, streams))
@@ -131,7 +135,7 @@ async fn question<'a>(args: &Args, asked: Asked, clients: &'a Clients) -> anyhow
     };
     let thresholds = args.thresholds.thresholds().in_language(args.language.language());
     let question = Question::new(clients, namespace, asked, thresholds, limit).await?;
-    Ok(Question { here: args.here, ended: args.ended, shows_progress: true, ..question })
+    Ok(Question { here: args.here || !args.rules.is_empty(), ended: args.ended, shows_progress: true, ..question })
 }
 
 async fn wait_for(args: &Args, question: &Question<'_>, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {

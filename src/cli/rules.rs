@@ -4,12 +4,6 @@ mod check;
 mod list;
 mod test;
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use anyhow::Context;
-use shindan_core::rules::catalog::SourceFile;
-
 use super::{Ending, Streams, explain};
 
 #[derive(Debug, clap::Args)]
@@ -37,46 +31,6 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
         Command::Test(args) => test::run(args, streams),
         Command::Explain(args) => explain::run(args, streams.out),
     }
-}
-
-/// Cause files, and those in folders at any depth.
-fn sources(paths: &[PathBuf]) -> anyhow::Result<Vec<SourceFile>> {
-    let mut files = Vec::new();
-    for path in paths {
-        if path.is_dir() {
-            collect(path, &mut files)?;
-        } else {
-            files.push(path.clone());
-        }
-    }
-    let source = |path: PathBuf| {
-        let text = fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
-        Ok(SourceFile { path: path.display().to_string(), text })
-    };
-    files.into_iter().map(source).collect()
-}
-
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
-    for path in entries(folder)? {
-        if path.is_dir() {
-            collect(&path, files)?;
-        } else if is_yaml(&path) {
-            files.push(path);
-        }
-    }
-    Ok(())
-}
-
-/// Entries of a folder, sorted by name.
-fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let read = fs::read_dir(folder).with_context(|| format!("{} cannot be read", folder.display()))?;
-    let mut paths: Vec<PathBuf> = read.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.sort();
-    Ok(paths)
-}
-
-fn is_yaml(path: &Path) -> bool {
-    path.extension().is_some_and(|end| end == "yaml" || end == "yml")
 }
 
 /// `1 error`, `2 errors`, `no errors`.

@@ -22,6 +22,7 @@ use tokio::net::TcpListener;
 use self::board::Board;
 use self::guard::Guard;
 use self::source::Source;
+use super::cause_files::AddedRules;
 use super::dump::DumpArgs;
 use super::language::LanguageArgs;
 use super::look::Connection;
@@ -55,6 +56,8 @@ pub(super) struct Args {
     #[command(flatten)]
     thresholds: ThresholdArgs,
     #[command(flatten)]
+    rules: AddedRules,
+    #[command(flatten)]
     language: LanguageArgs,
 }
 
@@ -65,6 +68,7 @@ impl Args {
 }
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
+    args.rules.load()?;
     let runtime = super::runtime()?;
     let ended = runtime.block_on(serve(args, streams));
     // Do not wait for a file that is being read.

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use shindan_core::rules::catalog;
 
-use super::{Ending, counted, sources};
+use super::{Ending, counted};
+use crate::cli::cause_files::sources;
 
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {

@@ -8,6 +8,7 @@ use shindan_core::rules::catalog;
 use shindan_core::rules::catalog::file::{CauseFile, Precedence};
 
 use super::Ending;
+use crate::cli::cause_files::AddedRules;
 use crate::cli::print;
 use crate::config::Lang;
 
@@ -16,9 +17,12 @@ pub(in crate::cli) struct Args {
     /// Count the texts that are translated to this language, by cause and by category
     #[arg(long, value_name = "LANG")]
     lang: Option<Lang>,
+    #[command(flatten)]
+    rules: AddedRules,
 }
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Ending> {
+    args.rules.load()?;
     let mut files = catalog::files().to_vec();
     files.sort_by(|a, b| (place(a), &a.cause).cmp(&(place(b), &b.cause)));
     let counts = args.lang.is_some_and(|lang| Language::from(lang) == Language::Japanese);

@@ -6,7 +6,8 @@ use shindan_core::fixture;
 use shindan_core::rules;
 use shindan_core::rules::catalog;
 
-use super::{Ending, Streams, counted, entries, is_yaml, sources};
+use super::{Ending, Streams, counted};
+use crate::cli::cause_files::{entries, is_yaml, sources};
 
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {

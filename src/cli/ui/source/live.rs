@@ -37,7 +37,7 @@ impl Live {
             namespace: args.namespace.clone(),
             thresholds: args.thresholds(),
             limit: args.connection.limit(),
-            here: args.here,
+            here: args.here || !args.rules.is_empty(),
         })
     }
 

@@ -1,0 +1,82 @@
+//! Cause files on disk, and `--rules`, which adds them to the catalogue of a command.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use shindan_core::rules::catalog::{self, SourceFile};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct AddedRules {
+    /// Add cause files of your own, or those of these folders, to the catalogue; may be repeated. A cause with the name of
+    /// one of the catalogue replaces it
+    #[arg(long = "rules", value_name = "FILE|DIR")]
+    paths: Vec<PathBuf>,
+}
+
+impl AddedRules {
+    pub(super) fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+    }
+
+    /// Adds the causes. A file with an error is an error of the command, so that no diagnosis lacks a cause unnoticed.
+    pub(super) fn load(&self) -> anyhow::Result<()> {
+        if self.paths.is_empty() {
+            return Ok(());
+        }
+        let sources = sources(&self.paths)?;
+        if sources.is_empty() {
+            let paths: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
+            bail!("no cause files (*.yaml, *.yml) in {}", paths.join(", "));
+        }
+        let (added, errors) = catalog::read(&sources);
+        if !errors.is_empty() {
+            let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            bail!("--rules: {}", errors.join("\n"));
+        }
+        anyhow::ensure!(catalog::add(added), "the catalogue is already in use");
+        Ok(())
+    }
+}
+
+/// Cause files, and those in folders at any depth. A folder `tests` has their fixtures.
+pub(super) fn sources(paths: &[PathBuf]) -> anyhow::Result<Vec<SourceFile>> {
+    let mut files = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            collect(path, &mut files)?;
+        } else {
+            files.push(path.clone());
+        }
+    }
+    let source = |path: PathBuf| {
+        let text = fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+        Ok(SourceFile { path: path.display().to_string(), text })
+    };
+    files.into_iter().map(source).collect()
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    for path in entries(folder)? {
+        if path.is_dir() {
+            if !path.ends_with("tests") {
+                collect(&path, files)?;
+            }
+        } else if is_yaml(&path) {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// Entries of a folder, sorted by name.
+pub(super) fn entries(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let read = fs::read_dir(folder).with_context(|| format!("{} cannot be read", folder.display()))?;
+    let mut paths: Vec<PathBuf> = read.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+pub(super) fn is_yaml(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "yaml" || end == "yml")
+}
