@@ -55,7 +55,7 @@ pub fn beginning(text: &str, most: usize) -> &str {
     read.rfind(char::is_whitespace).map_or(read, |word| &read[..word])
 }
 
-/// Shortens the message of an Event that is kept to its first and last words: the last ones state the error.
+/// Shortens a long message of an Event to its beginning and its end, which states the error.
 pub fn shorten_event(message: &mut Arc<str>) {
     const HALF: usize = 1 << 10;
     if message.len() <= 2 * HALF {

@@ -272,10 +272,19 @@ fn suspects(text: &str) -> u64 {
 /// Whether the text contains a word that can be a key in base64.
 fn has_long_word(text: &str) -> bool {
     let is_of_key = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/');
-    // Such a word has a byte at one of these places; most texts have a blank at each.
-    let mut places = text.as_bytes().iter().skip(LONG_WORD - 1).step_by(LONG_WORD);
-    let mut words = text.as_bytes().split(|b| !is_of_key(b));
-    places.any(is_of_key) && words.any(|word| word.len() >= LONG_WORD && is_mixed(word))
+    let bytes = text.as_bytes();
+    // Such a word has a byte at one of these places, so most of the text need not be read.
+    let mut from = 0;
+    while let Some((before, behind)) = bytes.get(from..).and_then(|rest| rest.split_at_checked(LONG_WORD - 1)) {
+        let start = before.iter().rposition(|b| !is_of_key(b)).map_or(0, |blank| blank + 1);
+        let end = LONG_WORD - 1 + behind.iter().position(|b| !is_of_key(b)).unwrap_or(behind.len());
+        let word = &bytes[from + start..from + end];
+        if word.len() >= LONG_WORD && is_mixed(word) {
+            return true;
+        }
+        from += end + 1;
+    }
+    false
 }
 
 fn is_of_name(b: u8) -> bool {
