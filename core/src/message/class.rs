@@ -122,6 +122,8 @@ const WORDS: &[(Class, &[&str])] = &[
             "invalid credential",
             "invalid username",
             "incorrect username",
+            "incorrect user name",
+            "cannot complete login",
             "logon failure",
             "login failed",
             "token has expired",

@@ -100,6 +100,11 @@ pub(super) fn of_errors(text: &str) -> Vec<&str> {
     let mut found: Vec<&str> = Vec::new();
     for line in text.lines() {
         let line = bare(line);
+        // What fsck has corrected is no error.
+        if line == "CLEARED." || line == "FIXED." {
+            found.pop();
+            continue;
+        }
         if !line.is_empty() && !is_noise(line) {
             found.push(line);
         }

@@ -135,7 +135,9 @@ signal! {
     /// Pod of the provisioner that reported the Event; empty if the reporter is no pod.
     /// Source: Event source.component, `DRIVER_POD_UUID`.
     "provisionerPod": fn provisioner_pod(&self) -> &str {
-        self.explained.and_then(|explained| explained.event.reporter.split('_').nth(1)).unwrap_or_default()
+        let reporter = self.explained.and_then(|explained| explained.event.reporter.split('_').nth(1));
+        // GKE runs its provisioner on a hidden machine.
+        reporter.filter(|pod| !pod.ends_with("-vm")).unwrap_or_default()
     }
 
     /// The ephemeral volume of the pod that the claim is created from; empty for other claims.

@@ -8,7 +8,7 @@ use regex::Regex;
 use crate::case::Case;
 use crate::facts::{Container, Mount, RefKind, VolumeSource};
 
-static PATH: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"(?:^|[\s"'`(=:])(/[A-Za-z0-9._@+/-]+)"#).ok());
+static PATH: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"(?:^|[\s"'`(=:\[])(/[A-Za-z0-9._@+/-]+)"#).ok());
 
 /// All files and directories in the line.
 pub(super) fn paths(line: &str) -> impl Iterator<Item = &str> {

@@ -31,14 +31,15 @@ pub struct Judgement {
 pub fn judgement(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> Judgement {
     let subject = Subject::Node { node, thresholds };
     let Judged { incident, wake } = judge(node, thresholds, now);
-    // While a kubelet does not report, its other conditions are out of date or overwritten.
     let is_down = incident.as_ref().is_some_and(|ready| !ready.is_ready());
+    // While a kubelet does not report, the other conditions are out of date or overwritten.
+    let is_silent = is_down && node.facts.conditions.iter().any(|c| c.kind == "Ready" && c.status == "Unknown");
     // Nor do those of a node that has not been Ready yet count while it starts.
     let joined = joining_until(node, now);
     let is_starting = joined.is_some() && !node.facts.is_ready();
     let is_young = joined.is_some();
     let is_held_back = is_young && node.facts.conditions.iter().any(|c| is_raised(c) && is_of_network(c));
-    let beside = if is_down || is_starting { Vec::new() } else { of_conditions(node, subject, is_young) };
+    let beside = if is_silent || is_starting { Vec::new() } else { of_conditions(node, subject, is_young) };
     let of_events = if is_starting { Vec::new() } else { of_events(node, subject, now) };
     let event_ends = of_events.iter().filter_map(|finding| finding.since).map(|last| after(last, COUNTS_FOR)).min();
     let (rebooted, until) = reboot::of(thresholds.language, node, now).unzip();

@@ -151,7 +151,7 @@ pub(super) fn build_failure(case: &WorkloadCase<'_>, pods: &Pods<'_>, verdict: V
         evidence.push(evidence::field("spec.paused", "true"));
     }
     let is_of_no_node = cause == MISSING_NODE;
-    let summary = if verdict.stands.is_empty() { summary } else { format!("{}: {summary}", verdict.stands) };
+    let summary = summary_with(&verdict.stands, verdict.problem, &summary);
     Box::new(WorkloadFailure {
         cause,
         category,
@@ -159,7 +159,7 @@ pub(super) fn build_failure(case: &WorkloadCase<'_>, pods: &Pods<'_>, verdict: V
         severity: verdict.severity,
         confidence,
         container,
-        summary: message::fit(&summary, text::SUMMARY_MAX),
+        summary,
         remedies,
         needed_names,
         evidence,
@@ -184,6 +184,20 @@ pub(super) fn build_failure(case: &WorkloadCase<'_>, pods: &Pods<'_>, verdict: V
         worse_by_node: ready == 0 && pods.down > 0,
         since,
     })
+}
+
+/// The summary of the cause after the state of the workload. It is shortened on its own, or its beginning, which names
+/// the object, would give way. If its end does not fit, a state that the columns PROBLEM and READY show is left out.
+fn summary_with(stands: &str, problem: &str, summary: &str) -> String {
+    const IN_COLUMNS: [&str; 3] = ["NoPods", "PartlyFailing", "Unavailable"];
+    let whole = message::fit(summary, text::SUMMARY_MAX);
+    if stands.is_empty() {
+        return whole;
+    }
+    let room = text::SUMMARY_MAX.saturating_sub(stands.chars().count() + 2);
+    let joined = message::fit(&format!("{stands}: {}", message::fit(summary, room)), text::SUMMARY_MAX);
+    let loses_the_end = joined.ends_with('…') && !whole.ends_with('…');
+    if loses_the_end && IN_COLUMNS.contains(&problem) { whole } else { joined }
 }
 
 /// Start of a failure that no pod shows. In a dump without this time, at least the start of the current state.

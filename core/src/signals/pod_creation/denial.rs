@@ -58,7 +58,9 @@ fn kyverno_cel(denial: &str) -> Option<Denial<'_>> {
 fn gatekeeper(denial: &str) -> Option<Denial<'_>> {
     let (policy, _) = denial.strip_prefix('[')?.split_once("] ")?;
     // The brackets stay: they are how Gatekeeper shows a constraint.
-    (!policy.contains(' ')).then(|| Denial { policy, rule: "", text: denial.into() })
+    // The library for Pod Security adds the pod, which does not exist, and what is allowed.
+    let text = denial.split_once(", pod: ").map_or(denial, |(text, _)| text);
+    (!policy.contains(' ')).then(|| Denial { policy, rule: "", text: text.into() })
 }
 
 /// Parses `Violations details: {"[denied by autogke-disallow-hostnamespaces]":["enabling hostPID is not allowed."]}` of

@@ -133,6 +133,8 @@ pub(super) fn missing_path(line: &str) -> Option<&str> {
         "file is missing",
         "jar manifest missing",
         "could not find base path",
+        "could not open parameter file",
+        "does not exist",
     ];
     path_beside(line, &lower, &words)
 }
@@ -217,6 +219,7 @@ mod tests {
                 "System.IO.FileNotFoundException: Could not find file '/app/appsettings.Prod.json'.",
                 Some("/app/appsettings.Prod.json"),
             ),
+            ("Config data resource 'file [/config/application.yml]' does not exist", Some("/config/application.yml")),
             ("dial unix /var/run/docker.sock: connect: no such file or directory", None),
             (
                 "error while loading shared libraries: libfoo.so: cannot open shared object file: No such file or directory",

@@ -289,6 +289,8 @@ const GIVES_UP: &[&str] = &[
     "exit status",
     "check server logs",
     "see above",
+    "root cause above",
+    "error starting applicationcontext",
     "errors found in",
     "unable to start server",
     "failed to start",
@@ -338,6 +340,9 @@ const ADVICE: &[&str] = &[
     "action:",
     "refer to ",
     "verify that ",
+    // Numbers that SqlClient prints below its stack
+    "error number:",
+    "clientconnectionid:",
 ];
 
 /// Words that follow `host`, `key` or `file` without being its name: `does not host this partition`.
