@@ -31,7 +31,7 @@ pub(crate) fn fit_line(line: &str, most: usize) -> String {
     if fits(line, most) {
         return line.to_owned();
     }
-    let line = short_paths(&short_ids(line)).into_owned();
+    let line = short_paths(&short_ids(line)).replace(".svc.cluster.local", ".svc…");
     if fits(&line, most) {
         return line;
     }
@@ -540,6 +540,13 @@ mod tests {
             let cut = name(&format!("docker.io/push-{token}/web:{}", "1".repeat(30)), most);
             assert!(!cut.contains("Ab1"), "{cut}");
         }
+    }
+
+    #[test]
+    fn default_domain_of_a_cluster_gives_way_to_the_end_of_a_text() {
+        let text = "node rabbit@rabbitmq-0.rabbitmq-nodes.mq.svc.cluster.local is not running";
+        assert_eq!(fit(text, 80), text);
+        assert_eq!(fit(text, 65), "node rabbit@rabbitmq-0.rabbitmq-nodes.mq.svc… is not running");
     }
 
     #[test]
