@@ -53,6 +53,7 @@ pub fn judgement(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> J
         let trouble = ReadyTrouble { flapping: ready.incident.flapping, ready_now: ready.is_ready() };
         Some(NodeFinding { ready: Some(trouble), ..finding })
     });
+    let (incident, beside) = with_root_first(incident, beside);
     let mut findings = incident.into_iter().chain(beside).chain(of_events).chain(rebooted);
     let failure = findings.next();
     let others = findings.map(|other| OtherFinding {
@@ -81,6 +82,24 @@ fn of_conditions(node: &NodeState, subject: Subject<'_>, is_young: bool) -> Vec<
         };
         found(&NodeCondition { condition }, subject, condition.last_transition, evidence)
     }))
+}
+
+/// Puts a failure of the kernel before the incident of the Ready condition that it causes: one that began earlier.
+fn with_root_first(
+    incident: Option<NodeFinding>,
+    mut beside: Vec<NodeFinding>,
+) -> (Option<NodeFinding>, Vec<NodeFinding>) {
+    const OF_KERNEL: [&str; 2] = ["NodeFilesystemDamaged", "NodeKernelDeadlock"];
+    let Some(incident) = incident else { return (None, beside) };
+    let is_root = |of: &NodeFinding| OF_KERNEL.contains(&of.cause) && of.since.is_some() && of.since < incident.since;
+    match beside.iter().position(is_root) {
+        Some(place) => {
+            let root = NodeFinding { ready: incident.ready, ..beside.remove(place) };
+            beside.insert(0, NodeFinding { ready: None, ..incident });
+            (Some(root), beside)
+        }
+        None => (Some(incident), beside),
+    }
 }
 
 /// Whether the condition is about the network of the node, which is set up after the node has joined.
