@@ -136,14 +136,24 @@ async fn fix(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
         writeln!(streams.err, "Not failing yet. {}.", gathered.unready.join(". "))?;
         return Ok(Ending::PodsFail);
     }
+    let commands = || failing.iter().flat_map(|of| &of.remedies).filter_map(|remedy| remedy.command.as_deref());
+    if let Some((name, _)) = args.set.iter().find(|(name, _)| !commands().any(|of| of.contains(&format!("<{name}>")))) {
+        bail!("no remedy has a value <{name}>; without --set, the remedies are listed with the values that they need");
+    }
     let mut ending = Ending::Good;
-    for object in failing.iter().take(args.max) {
-        if !recovers(args, &clients, object, streams).await? {
+    let (mut seen, mut tried) = (0, 0);
+    while tried < args.max
+        && let Some(object) = failing.get(seen)
+    {
+        let outcome = recovers(args, &clients, object, streams).await?;
+        if outcome != Outcome::Recovered {
             ending = Ending::PodsFail;
         }
+        seen += 1;
+        tried += usize::from(outcome != Outcome::NotTried);
     }
-    if let Some(more) = failing.len().checked_sub(args.max).filter(|more| *more > 0) {
-        let names: Vec<&str> = failing.iter().skip(args.max).take(5).map(|of| &*of.subject).collect();
+    if let Some(more) = failing.len().checked_sub(seen).filter(|more| *more > 0) {
+        let names: Vec<&str> = failing.iter().skip(seen).take(5).map(|of| &*of.subject).collect();
         let tail = if more > names.len() { ", …" } else { "" };
         writeln!(
             streams.err,
@@ -202,8 +212,23 @@ fn failing(found: &Found, asked: &Asked) -> Vec<Failing> {
     all
 }
 
-/// Applies a remedy to one object. Whether it has recovered.
-async fn recovers(args: &Args, clients: &Clients, object: &Failing, streams: &mut Streams<'_>) -> anyhow::Result<bool> {
+/// What became of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    Recovered,
+    /// A remedy was applied or shown, and the object is not healthy.
+    NotRecovered,
+    /// No remedy was chosen.
+    NotTried,
+}
+
+/// Applies a remedy to one object.
+async fn recovers(
+    args: &Args,
+    clients: &Clients,
+    object: &Failing,
+    streams: &mut Streams<'_>,
+) -> anyhow::Result<Outcome> {
     let objects = Objects { client: &clients.write, limit: args.connection.limit() };
     let values: BTreeMap<String, String> = args.set.iter().cloned().collect();
     let mut diagnosed: Option<Failing> = None;
@@ -212,21 +237,24 @@ async fn recovers(args: &Args, clients: &Clients, object: &Failing, streams: &mu
         let offers = offers(args, &objects, of, &values).await?;
         print_offers(of, &offers, streams)?;
         let Some(number) = chosen(args, &offers)? else {
-            writeln!(streams.err, "No remedy can be applied from here; nothing was changed.")?;
-            return Ok(false);
+            writeln!(streams.err, "{}: no remedy was applied{}. Nothing was changed.", of.subject, next_step(&offers))?;
+            return Ok(Outcome::NotTried);
         };
-        let State::Accepted(steps) = &offers[number].state else { return Ok(false) };
+        let State::Accepted(steps) = &offers[number].state else { return Ok(Outcome::NotTried) };
         for step in steps {
             print_change(args, number, step, streams)?;
         }
         let changed = steps.iter().find_map(|step| step.after.as_ref());
         print_judgement(args, clients, of, changed, streams).await?;
         if !is_confirmed(args, number, steps, streams)? {
-            return Ok(false);
+            return Ok(Outcome::NotRecovered);
         }
         let reason = format!("{} at {}", of.cause, clock());
         match steps::apply(&objects, steps, &reason).await? {
-            Ok(applied) => return outcome(args, clients, of, &applied, streams).await,
+            Ok(applied) => {
+                let has_recovered = outcome(args, clients, of, &applied, streams).await?;
+                return Ok(if has_recovered { Outcome::Recovered } else { Outcome::NotRecovered });
+            }
             Err(Stopped { at, refusal: Refusal::Answer(words), applied, kept }) => {
                 writeln!(streams.err, "{at} was not changed: {}", text::line(&words, 1000))?;
                 if let Some(file) = kept {
@@ -234,7 +262,7 @@ async fn recovers(args: &Args, clients: &Clients, object: &Failing, streams: &mu
                 }
                 // Half of a remedy may be worse than none.
                 roll_back(args, clients, &applied, streams).await?;
-                return Ok(false);
+                return Ok(Outcome::NotRecovered);
             }
             Err(Stopped { at, refusal: Refusal::Changed, applied, .. }) => {
                 roll_back(args, clients, &applied, streams).await?;
@@ -243,14 +271,14 @@ async fn recovers(args: &Args, clients: &Clients, object: &Failing, streams: &mu
                 let gathered = question.answer(clock()).await?;
                 let Some(first) = failing(&gathered.found, &question.asked).into_iter().next() else {
                     writeln!(streams.err, "It does not fail any more; nothing was changed.")?;
-                    return Ok(true);
+                    return Ok(Outcome::Recovered);
                 };
                 diagnosed = Some(first);
             }
         }
     }
     writeln!(streams.err, "{} keeps changing; nothing was changed. Try again.", object.subject)?;
-    Ok(false)
+    Ok(Outcome::NotRecovered)
 }
 
 fn thresholds(args: &Args) -> shindan_core::case::Thresholds {
@@ -288,8 +316,7 @@ fn print_offers(of: &Failing, offers: &[Offer<'_>], streams: &mut Streams<'_>) -
         }
         let Some(mut words) = state.words(Language::English) else { continue };
         if let State::NeedsValues(names) = state {
-            let flags: Vec<_> = names.iter().map(|name| format!("--set {name}=VALUE")).collect();
-            words = format!("{words} ({})", flags.join(" "));
+            words = format!("{words} ({})", flags_of(names));
         }
         if matches!(state, State::Managed { .. }) {
             words.push_str(", or use --force");
@@ -300,10 +327,41 @@ fn print_offers(of: &Failing, offers: &[Offer<'_>], streams: &mut Streams<'_>) -
     Ok(())
 }
 
+/// What the user can add to have a remedy applied.
+fn next_step(offers: &[Offer<'_>]) -> String {
+    let needs = offers.iter().enumerate().find_map(|(place, offer)| match &offer.state {
+        State::NeedsValues(names) => Some((place + 1, flags_of(names))),
+        _ => None,
+    });
+    let other = offers.iter().position(|offer| matches!(offer.state, State::Accepted(_))).map(|place| place + 1);
+    match (needs, other) {
+        (Some((number, flags)), Some(other)) => {
+            format!(": remedy {number} needs {flags}; --remedy {other} applies another one")
+        }
+        (Some((number, flags)), None) => format!(": remedy {number} needs {flags}"),
+        (None, Some(other)) => format!(": --remedy {other} deletes an object for good"),
+        (None, None) => ", because none can be applied from here".to_owned(),
+    }
+}
+
+fn flags_of(names: &[String]) -> String {
+    names.iter().map(|name| format!("--set {name}=…")).collect::<Vec<_>>().join(" ")
+}
+
 /// The place of the remedy to apply. `None` if none can be.
+///
+/// Without `--remedy`, it is the first that can be applied. One that still needs a value is not skipped for a weaker
+/// one, and nothing is deleted for good.
 fn chosen(args: &Args, offers: &[Offer<'_>]) -> anyhow::Result<Option<usize>> {
     let is_accepted = |offer: &Offer<'_>| matches!(offer.state, State::Accepted(_));
-    let Some(number) = args.remedy else { return Ok(offers.iter().position(is_accepted)) };
+    let Some(number) = args.remedy else {
+        let first = offers.iter().position(|offer| match &offer.state {
+            State::Accepted(steps) => !steps.iter().any(|step| step.change.deletes_for_good()),
+            State::NeedsValues(_) => true,
+            _ => false,
+        });
+        return Ok(first.filter(|place| is_accepted(&offers[*place])));
+    };
     let place = number.checked_sub(1).filter(|place| *place < offers.len());
     let Some(place) = place else { bail!("there is no remedy {number}: the diagnosis has {}", offers.len()) };
     Ok(Some(place).filter(|place| is_accepted(&offers[*place])))

@@ -94,7 +94,7 @@ impl Names {
 }
 
 /// The name that `missing` most likely means, if exactly one is nearest: a misspelling, else a name with another file
-/// extension, else one with an additional first or last part (`web-config` and `web-config-v2`).
+/// extension, else one with an additional first or last part (`web-config` and `web-config-v2`), else an abbreviation.
 pub fn nearest<'n>(missing: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let names: Vec<&str> = names.collect();
     if missing.is_empty() || names.contains(&missing) {
@@ -112,7 +112,21 @@ pub fn nearest<'n>(missing: &str, names: impl Iterator<Item = &'n str>) -> Optio
         let mut near = names.iter().copied().filter(|name| is_near(name));
         near.next().filter(|_| near.next().is_none())
     };
-    only(&|name| has_other_extension(missing, name)).or_else(|| only(&|name| has_other_part(missing, name)))
+    only(&|name| has_other_extension(missing, name))
+        .or_else(|| only(&|name| has_other_part(missing, name)))
+        .or_else(|| only(&|name| is_abbreviation(missing, name)))
+}
+
+/// Whether one word is the other with letters left out, at most half of them: `passwd` and `password`, `user` and
+/// `username`.
+fn is_abbreviation(a: &str, b: &str) -> bool {
+    let [a, b] = [a, b].map(str::to_ascii_lowercase);
+    let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    let is_word = |name: &str| name.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let mut letters = long.bytes();
+    let begins_alike = short.bytes().next() == long.bytes().next();
+    let is_within = short.bytes().all(|letter| letters.any(|other| other == letter));
+    short.len() > 3 && short.len() * 2 >= long.len() && begins_alike && is_word(&short) && is_word(&long) && is_within
 }
 
 /// `nginx.cfg` and `nginx.conf`.
@@ -163,6 +177,10 @@ mod tests {
             ("db-password", vec!["db-password-prod"], None),
             ("app-confg", vec!["app-config", "app-confog"], None),
             ("app-config", vec!["app-config", "app-confg"], None),
+            ("passwd", vec!["password", "host"], Some("password")),
+            ("user", vec!["username", "password"], Some("username")),
+            ("user", vec!["username", "userid"], None),
+            ("web", vec!["worker"], None),
             ("zone-a1", vec!["zone-a2"], None),
             ("orders", vec!["billing"], None),
             ("", vec!["a"], None),

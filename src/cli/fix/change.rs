@@ -119,6 +119,11 @@ impl Change {
         (self.kind, &self.namespace, &self.name) == (other.kind, &other.namespace, &other.name)
     }
 
+    /// Whether no controller and no later step brings the object back.
+    pub(super) fn deletes_for_good(&self) -> bool {
+        matches!(self.operation, Operation::Delete { .. }) && self.kind.kind != "Pod"
+    }
+
     pub(super) fn is_recreation(&self) -> bool {
         matches!(self.operation, Operation::Recreate(_))
     }

@@ -104,11 +104,12 @@ impl Objects<'_> {
             }
             Operation::Delete { grace_seconds } => {
                 let uid = before.and_then(|object| object.metadata.uid.clone());
+                // As kubectl: by default, the API server lets the pods of a Job stay.
                 let params = DeleteParams {
                     dry_run,
                     grace_period_seconds: *grace_seconds,
                     preconditions: Some(Preconditions { uid, resource_version: None }),
-                    ..DeleteParams::default()
+                    ..DeleteParams::background()
                 };
                 self.within(api.delete(&change.name, &params)).await?.map(|_| None)
             }

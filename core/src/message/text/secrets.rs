@@ -404,9 +404,10 @@ fn is_variable(value: &str) -> bool {
         && value.split('_').all(|word| !word.is_empty() && word.bytes().all(|b| b.is_ascii_uppercase()))
 }
 
-/// Whether this is a value of a command that the reader fills in: `<PASSWORD>`.
+/// Whether this is a value of a command that the reader fills in: `<PASSWORD>`, and in JSON `'<PASSWORD>'`, between the
+/// quotes that end and begin the argument of the shell.
 fn is_placeholder(value: &str) -> bool {
-    let name = value.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+    let name = value.trim_matches('\'').strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
     name.is_some_and(|name| !name.is_empty() && name.bytes().all(|b| b.is_ascii_uppercase() || b == b'-'))
 }
 
@@ -658,6 +659,13 @@ mod tests {
             "[A-Z0-9]{16,20}",
             "[a-z0-9_.-]{8,40}",
         ]
+    }
+
+    #[test]
+    fn placeholder_in_a_command_stays() {
+        let command = r#"kubectl patch secret db -p '{"stringData":{"passwd":"'<VALUE>'"}}'"#;
+        assert_eq!(mask(command), command);
+        assert_eq!(mask(&command.replace("'<VALUE>'", "hunter2x")), command.replace("'<VALUE>'", "***"));
     }
 
     #[test]

@@ -36,6 +36,20 @@ fn room_for_each(view: &View<'_>, check: Check, waiting: u32) -> Option<i64> {
     Some(each - each / MARGIN)
 }
 
+/// The request in the unit that was most likely meant, if it is far above what a node has and fits in the next smaller
+/// unit: `900` for `900m`, `512Gi` for `512Mi`.
+fn of_meant_unit(resource: &Resource, asked: i64, fits: i64, allocatable: i64) -> Option<i64> {
+    const FAR: i64 = 64;
+    let (unit, smaller) = match resource {
+        Resource::Cpu => (1000, 1000),
+        Resource::Memory | Resource::EphemeralStorage => (1 << 30, 1 << 10),
+        _ => return None,
+    };
+    let is_far = asked / FAR >= allocatable && allocatable > 0;
+    let meant = asked / smaller;
+    (is_far && asked % unit == 0 && meant <= fits).then_some(meant)
+}
+
 /// Nodes that are considered, those with the most room, and pods of each.
 const CONSIDERED: usize = 16;
 const PODS_OF_NODE: i64 = 32;
@@ -159,10 +173,33 @@ impl Room {
             container: container.name.to_string(),
             amount: resource.quantity(amount),
         };
-        self.lower = lower.map(|lower| of(resource, lower)).unwrap_or_default();
+        let meant = |(container, amount): (&'_ Container, i64)| {
+            resource.of(&container.requests).and_then(|asked| of_meant_unit(resource, asked, amount, short.allocatable))
+        };
+        self.lower = lower
+            .map(|(container, amount)| of(resource, (container, meant((container, amount)).unwrap_or(amount))))
+            .unwrap_or_default();
         let others = node.shortfalls.iter().filter(|s| s.resource != *resource && s.free > 0);
         let mut others = others.filter(|_| node.state.all_pods_known);
         let also = others.find_map(|s| Some(of(&s.resource, lowered(view.pod, &s.resource, s.free)?)));
         self.also_lower = also.unwrap_or_default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unit_that_was_meant_is_found_only_far_above_a_node() {
+        let of = |asked: i64, allocatable: i64| of_meant_unit(&Resource::Cpu, asked, 1710, allocatable);
+        assert_eq!(of(900_000, 1900), Some(900));
+        assert_eq!(of(900_500, 1900), None, "nobody writes 900.5 for 900m");
+        assert_eq!(of(60_000, 1900), None, "a large machine was meant");
+        assert_eq!(of(2_000_000, 1900), None, "2 CPUs do not fit either");
+        let of = |asked: i64| of_meant_unit(&Resource::Memory, asked, 3 << 30, 4 << 30);
+        assert_eq!(of(512 << 30), Some(512 << 20));
+        assert_eq!(of(16 << 30), None);
+        assert_eq!(of_meant_unit(&Resource::Extended("nvidia.com/gpu".into()), 4000, 1, 1), None);
     }
 }
