@@ -194,7 +194,7 @@ mod tests {
     fn unit_that_was_meant_is_found_only_far_above_a_node() {
         let of = |asked: i64, allocatable: i64| of_meant_unit(&Resource::Cpu, asked, 1710, allocatable);
         assert_eq!(of(900_000, 1900), Some(900));
-        assert_eq!(of(900_500, 1900), None, "nobody writes 900.5 for 900m");
+        assert_eq!(of(900_500, 1900), None, "900.5 is not a slip for 900m");
         assert_eq!(of(60_000, 1900), None, "a large machine was meant");
         assert_eq!(of(2_000_000, 1900), None, "2 CPUs do not fit either");
         let of = |asked: i64| of_meant_unit(&Resource::Memory, asked, 3 << 30, 4 << 30);
