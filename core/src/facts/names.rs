@@ -87,14 +87,18 @@ impl Names {
         self.0.get(of).map(|names| &**names)
     }
 
-    /// The existing name that a misspelt one most likely means.
+    /// The existing name that a misspelt one most likely means. A key may be abbreviated too; objects whose names are not
+    /// that similar are different ones.
     pub fn nearest(&self, of: &NamesOf, missing: &str) -> Option<&str> {
-        nearest(missing, self.get(of)?.iter().map(|name| &**name))
+        let names = || self.get(of).into_iter().flatten().map(|name| &**name);
+        let is_wrong_key = of.object.is_some() && names().all(|name| name != missing);
+        let abbreviated = || only(names(), |name| is_abbreviation(missing, name)).filter(|_| is_wrong_key);
+        nearest(missing, names()).or_else(abbreviated)
     }
 }
 
 /// The name that `missing` most likely means, if exactly one is nearest: a misspelling, else a name with another file
-/// extension, else one with an additional first or last part (`web-config` and `web-config-v2`), else an abbreviation.
+/// extension, else one with an additional first or last part (`web-config` and `web-config-v2`).
 pub fn nearest<'n>(missing: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let names: Vec<&str> = names.collect();
     if missing.is_empty() || names.contains(&missing) {
@@ -108,13 +112,15 @@ pub fn nearest<'n>(missing: &str, names: impl Iterator<Item = &'n str>) -> Optio
         [(first, name), (second, _), ..] => return (first < second).then_some(name),
         [] => {}
     }
-    let only = |is_near: &dyn Fn(&str) -> bool| {
-        let mut near = names.iter().copied().filter(|name| is_near(name));
-        near.next().filter(|_| near.next().is_none())
-    };
-    only(&|name| has_other_extension(missing, name))
-        .or_else(|| only(&|name| has_other_part(missing, name)))
-        .or_else(|| only(&|name| is_abbreviation(missing, name)))
+    let names = || names.iter().copied();
+    only(names(), |name| has_other_extension(missing, name))
+        .or_else(|| only(names(), |name| has_other_part(missing, name)))
+}
+
+/// The name for which this holds, if it is the only one.
+fn only<'n>(names: impl Iterator<Item = &'n str>, is_near: impl Fn(&str) -> bool) -> Option<&'n str> {
+    let mut near = names.filter(|name| is_near(name));
+    near.next().filter(|_| near.next().is_none())
 }
 
 /// Whether one word is the other with letters left out, at most half of them: `passwd` and `password`, `user` and
@@ -177,15 +183,31 @@ mod tests {
             ("db-password", vec!["db-password-prod"], None),
             ("app-confg", vec!["app-config", "app-confog"], None),
             ("app-config", vec!["app-config", "app-confg"], None),
-            ("passwd", vec!["password", "host"], Some("password")),
-            ("user", vec!["username", "password"], Some("username")),
-            ("user", vec!["username", "userid"], None),
-            ("web", vec!["worker"], None),
             ("zone-a1", vec!["zone-a2"], None),
             ("orders", vec!["billing"], None),
             ("", vec!["a"], None),
         ] {
             assert_eq!(nearest(missing, names.into_iter()), expected, "{missing}");
+        }
+    }
+
+    #[test]
+    fn key_may_be_abbreviated_and_an_object_not() {
+        let keys = NamesOf::keys(NamedKind::Secret, "shop", "db");
+        let objects = NamesOf::objects(NamedKind::Secret, "shop");
+        for (missing, there, expected) in [
+            ("passwd", vec!["password", "host"], Some("password")),
+            ("user", vec!["username", "password"], Some("username")),
+            ("user", vec!["username", "userdata"], None),
+            ("web", vec!["worker"], None),
+            ("password", vec!["password"], None),
+        ] {
+            let mut names = Names::default();
+            for of in [&keys, &objects] {
+                names.add(of.clone(), there.iter().map(|name| Arc::from(*name)).collect());
+            }
+            assert_eq!(names.nearest(&keys, missing), expected, "{missing}");
+            assert_eq!(names.nearest(&objects, missing), None, "{missing}");
         }
     }
 
