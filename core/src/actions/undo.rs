@@ -52,8 +52,8 @@ fn with_exactness(case: &Case<'_>, text: &str) -> Option<(Remedy, bool)> {
     let history = target.history_command()?;
     let back =
         case.surroundings.known_workload().map_or(RollbackTarget::Unknown, |workload| rollback_target(case, workload));
-    match back {
-        RollbackTarget::Nowhere => None,
+    let (text, command, is_exact) = match back {
+        RollbackTarget::Nowhere => return None,
         RollbackTarget::To(revision, command) => {
             let text = translate!(
                 case,
@@ -62,7 +62,7 @@ fn with_exactness(case: &Case<'_>, text: &str) -> Option<(Remedy, bool)> {
                 text,
                 revision
             );
-            Some((remedy::command_for(target.with_source(remedy::mitigate(text)), Operation::Rollback, command), true))
+            (text, command, true)
         }
         RollbackTarget::Unknown => {
             let text = translate!(
@@ -71,9 +71,10 @@ fn with_exactness(case: &Case<'_>, text: &str) -> Option<(Remedy, bool)> {
                 "{text}正常だったリビジョンに戻す (rollout undo --to-revision=N)。",
                 text
             );
-            Some((remedy::command_for(target.with_source(remedy::mitigate(text)), Operation::Rollback, history), false))
+            (text, history, false)
         }
-    }
+    };
+    Some((remedy::command_for(target.with_source(remedy::mitigate(text)), Operation::Rollback, command), is_exact))
 }
 
 /// Puts the rollback of a stuck rollout first, since it restores what users had, whatever the cause is. A rollback

@@ -6,7 +6,7 @@ use super::{Matched, PodSignal, Seen, Source, lasting, of_containers, signal};
 use crate::api::{Confidence, Evidence};
 use crate::case::{Case, Finding, Specificity, Verdict, evidence};
 use crate::facts::{Container, EventFacts, NodeState, Timestamp, VolumeSource};
-use crate::message::{self, Class, Message};
+use crate::message::{self, Class};
 
 /// Waiting reasons of the kubelet's image manager.
 const REASONS: [&str; 7] = [
@@ -93,8 +93,7 @@ signal! {
 
     /// Whether credentials are missing or refused. Source: words and HTTP status of the message.
     "isRefused": fn is_refused(&self) -> bool {
-        let class = Message::parse(self.seen.text).class();
-        matches!(class, Some(Class::Unauthenticated | Class::Permission))
+        matches!(self.seen.parsed().class(), Some(Class::Unauthenticated | Class::Permission))
     }
 
     /// Folder of the runtime's data that is full, such as `/var/lib/containerd`: the first three parts of the path that

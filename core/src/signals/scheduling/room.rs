@@ -173,12 +173,12 @@ impl Room {
             container: container.name.to_string(),
             amount: resource.quantity(amount),
         };
-        let meant = |(container, amount): (&'_ Container, i64)| {
-            resource.of(&container.requests).and_then(|asked| of_meant_unit(resource, asked, amount, short.allocatable))
-        };
-        self.lower = lower
-            .map(|(container, amount)| of(resource, (container, meant((container, amount)).unwrap_or(amount))))
-            .unwrap_or_default();
+        let lower = lower.map(|(container, fits)| {
+            let asked = resource.of(&container.requests);
+            let meant = asked.and_then(|asked| of_meant_unit(resource, asked, fits, short.allocatable));
+            of(resource, (container, meant.unwrap_or(fits)))
+        });
+        self.lower = lower.unwrap_or_default();
         let others = node.shortfalls.iter().filter(|s| s.resource != *resource && s.free > 0);
         let mut others = others.filter(|_| node.state.all_pods_known);
         let also = others.find_map(|s| Some(of(&s.resource, lowered(view.pod, &s.resource, s.free)?)));
