@@ -66,7 +66,7 @@ pub(crate) const SIGNALS: &[&Source] = &[
 ];
 
 /// All rules, in order.
-pub fn all() -> impl Iterator<Item = &'static Rule> {
+pub fn all() -> impl Iterator<Item = Rule> {
     SIGNALS.iter().flat_map(|source| catalog::rules(source.definition.name))
 }
 
@@ -96,6 +96,8 @@ pub fn recovery(cause: &str, container: Option<ContainerType>) -> Recovery {
 }
 
 /// The rule of a cause.
-pub fn find(cause: &str) -> Option<&'static Rule> {
-    all().find(|rule| rule.cause == cause)
+pub fn find(cause: &str) -> Option<Rule> {
+    let catalog = catalog::current();
+    let is_of_pods = |signal: &str| SIGNALS.iter().any(|source| source.definition.name == signal);
+    catalog.named(cause).filter(|cause| is_of_pods(cause.signal.name)).map(|cause| cause.rule)
 }

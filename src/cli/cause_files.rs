@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use shindan_core::rules::catalog::{self, SourceFile};
+use shindan_core::rules::catalog::{self, Catalog, SourceFile};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct AddedRules {
@@ -34,7 +34,7 @@ impl AddedRules {
             let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
             bail!("--rules: {}", errors.join("\n"));
         }
-        anyhow::ensure!(catalog::add(added), "the catalogue is already in use");
+        catalog::install(Catalog::with(added));
         Ok(())
     }
 }

@@ -54,7 +54,7 @@ fn table(language: Language, out: &mut dyn Write) -> std::io::Result<()> {
     let rows = families(language).flat_map(|(family, rules)| {
         rules
             .into_iter()
-            .map(move |(cause, explain)| vec![cause.to_owned(), family.as_str().to_owned(), explain.meaning.to_owned()])
+            .map(move |(cause, explain)| vec![cause.to_owned(), family.as_str().to_owned(), explain.meaning])
     });
     print::table(out, &["CAUSE", "CATEGORY", "MEANING"], &rows.collect::<Vec<_>>())
 }
@@ -75,7 +75,7 @@ fn markdown(language: Language, out: &mut dyn Write) -> std::io::Result<()> {
     for (family, rules) in families(language).filter(|(_, rules)| !rules.is_empty()) {
         writeln!(out, "\n## {}\n", family.as_str())?;
         for (cause, explain) in rules {
-            writeln!(out, "- [{cause}](causes/{cause}.md): {}", one_line(explain.meaning))?;
+            writeln!(out, "- [{cause}](causes/{cause}.md): {}", one_line(&explain.meaning))?;
         }
     }
     Ok(())
@@ -94,10 +94,10 @@ fn one_line(text: &str) -> String {
 struct Entry {
     cause: &'static str,
     category: &'static str,
-    meaning: &'static str,
-    distinguish: &'static str,
-    action: &'static str,
-    source: &'static str,
+    meaning: String,
+    distinguish: String,
+    action: String,
+    source: String,
 }
 
 fn json(language: Language, out: &mut dyn Write) -> anyhow::Result<()> {

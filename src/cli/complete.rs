@@ -51,7 +51,7 @@ fn offer(words: &[String], plugin: &Command) -> Offer {
     }
     match chosen.map(Command::get_name) {
         Some("explain") => {
-            let causes = known().map(|known| described(known.cause, known.explain(Language::English).meaning));
+            let causes = known().map(|known| described(known.cause, &known.explain(Language::English).meaning));
             Offer { candidates: starting(causes, partial), then: NO_FILES }
         }
         Some(_) => nothing(),

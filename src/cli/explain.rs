@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Ending> {
     ] {
         if !text.is_empty() {
             writeln!(out, "\n{title}")?;
-            for line in print::wrap(text, 98) {
+            for line in print::wrap(&text, 98) {
                 writeln!(out, "  {line}")?;
             }
         }

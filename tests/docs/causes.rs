@@ -71,11 +71,11 @@ fn page(known: &Known) -> String {
     let (family, anchor) = (category.as_str(), category.as_str().to_ascii_lowercase());
     let mut out = format!("# {cause}\n\n<!-- Written by `UPDATE=1 cargo test --test docs`. -->\n\n");
     writeln!(out, "[All causes](../causes.md) · family [{family}](../causes.md#{anchor})\n").unwrap();
-    writeln!(out, "{}", prose(explain.meaning)).unwrap();
+    writeln!(out, "{}", prose(&explain.meaning)).unwrap();
     for (title, text) in
         [("How to distinguish", explain.distinguish), ("What to do", explain.action), ("Signal", explain.source)]
     {
-        writeln!(out, "\n**{title}:** {}", prose(text)).unwrap();
+        writeln!(out, "\n**{title}:** {}", prose(&text)).unwrap();
     }
     let case = case_of(cause).unwrap_or_else(|| panic!("{cause}: no case has it"));
     let path = format!("tests/causes/{cause}/{}", case.name);

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 /// Values by the paths that expressions and templates use.
 pub(crate) trait Fields {
@@ -37,15 +38,19 @@ impl Path {
     }
 }
 
-/// The values that the remedies of a finding need, read when it was found, by their paths in ascending order.
+/// The values that the remedies of a finding need, read when it was found.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Snapshot(pub(crate) Vec<(&'static Path, Value)>);
+pub struct Snapshot {
+    /// In ascending order.
+    pub(crate) paths: Arc<[Path]>,
+    /// Those of the paths.
+    pub(crate) values: Vec<Value>,
+}
 
 impl Fields for Snapshot {
     fn value(&self, path: &Path) -> Cow<'_, Value> {
-        let place = self.0.binary_search_by(|(known, _)| (*known).cmp(path)).ok();
-        let known = place.and_then(|place| self.0.get(place));
-        known.map_or(Cow::Owned(Value::None), |(_, value)| Cow::Borrowed(value))
+        let place = self.paths.binary_search(path).ok();
+        place.and_then(|place| self.values.get(place)).map_or(Cow::Owned(Value::None), Cow::Borrowed)
     }
 }
 

@@ -159,7 +159,7 @@ fn has_incident(case: &Case<'_>) -> bool {
 
 /// Whether the recorded cause kept the container from running and the container has run since, so that the new cause is
 /// a separate failure.
-fn is_overcome(record: PodRecord<'_>, old: &Rule, diagnosis: &Diagnosis) -> bool {
+fn is_overcome(record: PodRecord<'_>, old: Rule, diagnosis: &Diagnosis) -> bool {
     let concerns_it =
         record.status.container.is_none() || record.status.container.as_deref() == diagnosis.container.as_deref();
     let has_run = diagnosis.container.is_some()
@@ -184,7 +184,7 @@ fn is_better(record: PodRecord<'_>, case: &Case<'_>, diagnosis: &Diagnosis) -> b
     }
     let old = rules::find(&record.status.head.cause);
     let new = rules::find(diagnosis.cause);
-    let vagueness = |rule: Option<&Rule>| rule.map_or(Specificity::LastResort, |r| r.specificity);
+    let vagueness = |rule: Option<Rule>| rule.map_or(Specificity::LastResort, |r| r.specificity);
     if vagueness(new) < vagueness(old) {
         return true;
     }
@@ -197,7 +197,7 @@ fn is_better(record: PodRecord<'_>, case: &Case<'_>, diagnosis: &Diagnosis) -> b
         return true;
     }
     // The scheduler reports all present reasons, so reasons that it no longer names are over.
-    let is_scheduling = |rule: Option<&Rule>| rule.is_some_and(|rule| rule.category == Category::Scheduling);
+    let is_scheduling = |rule: Option<Rule>| rule.is_some_and(|rule| rule.category == Category::Scheduling);
     if !still_holds && is_scheduling(old) && is_scheduling(new) {
         return vagueness(new) == vagueness(old);
     }

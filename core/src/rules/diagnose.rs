@@ -74,7 +74,7 @@ fn recovery_time(case: &Case<'_>) -> Option<Timestamp> {
 /// A finding together with its rule.
 #[derive(Debug)]
 struct Match {
-    rule: &'static Rule,
+    rule: Rule,
     /// Position of the rule in the table.
     order: usize,
     finding: Finding,
@@ -99,7 +99,7 @@ impl Evaluation {
         }
     }
 
-    fn take(&mut self, case: &Case<'_>, rule: &'static Rule, order: usize, verdict: Verdict) {
+    fn take(&mut self, case: &Case<'_>, rule: Rule, order: usize, verdict: Verdict) {
         match verdict {
             Verdict::No => {}
             Verdict::NotBefore(at) => {
@@ -123,16 +123,16 @@ impl Evaluation {
 }
 
 fn evaluate_rules(case: &Case<'_>) -> Evaluation {
+    let catalog = catalog::current();
     let mut evaluation = Evaluation::default();
     let mut order = 0;
     for source in SIGNALS {
-        let rules = catalog::rules(source.definition.name);
-        let mut verdicts = catalog::verdicts(source, case, |rank, of| evaluation.is_evaluated(rank, of));
-        verdicts.sort_by_key(|(place, _)| *place);
-        for (place, verdict) in verdicts {
-            evaluation.take(case, &rules[place], order + place, verdict);
+        let mut verdicts = catalog.verdicts(source, case, |rank, of| evaluation.is_evaluated(rank, of));
+        verdicts.sort_by_key(|(place, ..)| *place);
+        for (place, rule, verdict) in verdicts {
+            evaluation.take(case, rule, order + place, verdict);
         }
-        order += rules.len();
+        order += catalog.count(source.definition.name);
     }
     evaluation
 }

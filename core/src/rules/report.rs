@@ -13,7 +13,7 @@ const MOST_EVIDENCE: usize = 12;
 /// Builds a diagnosis from the finding that ranks first.
 pub(super) fn of_first(
     case: &Case<'_>,
-    rule: &'static Rule,
+    rule: Rule,
     finding: Finding,
     other_findings: Vec<OtherFinding>,
     attributions: Vec<Attribution>,

@@ -31,14 +31,14 @@ impl Known {
 }
 
 /// Content of `shindan explain` and of the pages in docs/causes.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Explain {
     /// One sentence.
-    pub meaning: &'static str,
+    pub meaning: String,
     /// How it differs from similar causes.
-    pub distinguish: &'static str,
+    pub distinguish: String,
     /// What to do.
-    pub action: &'static str,
+    pub action: String,
     /// Source code of Kubernetes (or of the runtime) that emits the signal.
-    pub source: &'static str,
+    pub source: String,
 }

@@ -29,13 +29,12 @@ fn verdicts(scenario: &Scenario) -> (Vec<&'static str>, bool) {
     let mut later = false;
     let mut causes = Vec::new();
     for source in [&volume::SOURCE, &sandbox::SOURCE, &image_pull::SOURCE, &container_start::SOURCE] {
-        let rules = catalog::rules(source.definition.name);
-        for (place, verdict) in catalog::verdicts(source, &case, |_, _| true) {
+        for (_, rule, verdict) in catalog::current().verdicts(source, &case, |_, _| true) {
             match verdict {
                 Verdict::Yes(finding) if finding.is_noted() => later |= finding.until.is_some_and(|at| at > case.now),
-                Verdict::Yes(_) => causes.push(rules[place].cause),
+                Verdict::Yes(_) => causes.push(rule.cause),
                 Verdict::NotBefore(at) => {
-                    assert!(at > case.now, "{} asks again at once", rules[place].cause);
+                    assert!(at > case.now, "{} asks again at once", rule.cause);
                     later = true;
                 }
                 Verdict::No => {}

@@ -426,9 +426,9 @@ mod tests {
         let claim = ClaimFacts { name: "data".into(), class, volume: None, size: None, events };
         scenario.surroundings[0].claims = Some(ClaimsFacts { unbound: vec![claim], classes: Some(classes.collect()) });
         let case = scenario.case();
-        let verdicts = catalog::verdicts(&SOURCE, &case, |_, _| true);
-        let [(place, Verdict::Yes(finding))] = verdicts.as_slice() else { panic!("{verdicts:?}") };
-        catalog::remedies(&case, catalog::rules(SOURCE.definition.name)[*place].cause, finding)
+        let verdicts = catalog::current().verdicts(&SOURCE, &case, |_, _| true);
+        let [(_, rule, Verdict::Yes(finding))] = verdicts.as_slice() else { panic!("{verdicts:?}") };
+        catalog::remedies(&case, rule.cause, finding)
     }
 
     fn commands(remedies: &[Remedy]) -> Vec<&str> {

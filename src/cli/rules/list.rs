@@ -23,7 +23,7 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Ending> {
     args.rules.load()?;
-    let mut files = catalog::files().to_vec();
+    let mut files = catalog::files();
     files.sort_by(|a, b| (place(a), &a.cause).cmp(&(place(b), &b.cause)));
     let counts = args.lang.is_some_and(|lang| Language::from(lang) == Language::Japanese);
     let rows = files.iter().map(|file| {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use shindan_core::fixture;
 use shindan_core::rules;
-use shindan_core::rules::catalog;
+use shindan_core::rules::catalog::{self, Catalog};
 
 use super::{Ending, Streams, counted};
 use crate::cli::cause_files::{entries, is_yaml, sources};
@@ -31,7 +31,7 @@ struct Tested {
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
     let (added, errors) = catalog::read(&sources(&args.rules)?);
     let mut tested = Tested { errors: errors.iter().map(ToString::to_string).collect(), ..Tested::default() };
-    anyhow::ensure!(catalog::add(added), "the catalogue is already in use");
+    catalog::install(Catalog::with(added.clone()));
     let mut folders: Vec<PathBuf> = entries(&args.folder)?.into_iter().filter(|path| path.is_dir()).collect();
     let is_of_cause = folders.is_empty() && entries(&args.folder)?.iter().any(|path| is_yaml(path));
     if is_of_cause {

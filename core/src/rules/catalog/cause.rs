@@ -1,13 +1,14 @@
 //! Compiled causes.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::compile;
 use super::expression::Expression;
-use super::file::{CauseFile, Precedence, RecoveryRule};
+use super::file::{CauseFile, Match, Precedence, RecoveryRule};
 use super::template::Template;
 use super::words::{Hits, Pattern, Vocabulary};
+use super::{compile, embedded};
 use crate::actions::{self, Ask};
 use crate::api::{Confidence, RemedyKind, Root, Severity};
 use crate::case::fields::{Fields, Path, Snapshot};
@@ -22,12 +23,13 @@ use crate::signals::{Context, Definition, Matched, Subject, Value};
 /// A compiled cause.
 #[derive(Debug)]
 pub(crate) struct Cause {
+    pub(crate) rule: Rule,
     /// Without texts, if they can be read again from `whole`.
-    pub(super) file: &'static CauseFile,
+    pub(super) file: Arc<CauseFile>,
     /// The embedded file, complete and compressed.
     pub(super) whole: Option<&'static [u8]>,
-    pub(super) signal: &'static Definition,
-    /// At least one condition must hold. Without conditions the cause always applies.
+    pub(crate) signal: &'static Definition,
+    /// Those of the alternatives of the file. At least one must hold; without any the cause always applies.
     pub(super) conditions: Box<[Condition]>,
     pub(super) threshold: Box<[(Option<Expression>, Threshold)]>,
     /// Compiled on first use: most causes are never found, and their texts would take megabytes.
@@ -45,17 +47,15 @@ pub(super) struct Report {
     pub(super) consequences: Vec<(Option<Expression>, &'static str, Bilingual)>,
     pub(super) remedies: Vec<CompiledRemedy>,
     /// Paths of the fields that its remedies use.
-    pub(super) of_remedies: Vec<Path>,
+    pub(super) of_remedies: Arc<[Path]>,
 }
 
 impl Report {
     fn of(cause: &Cause) -> Self {
-        let file = match cause.whole.and_then(super::complete) {
-            // Lives as long as the catalogue.
-            Some(whole) => &*Box::leak(Box::new(whole)),
-            None => cause.file,
-        };
-        compile::report(cause.signal, file, &mut Vec::new())
+        match cause.whole.and_then(embedded::complete) {
+            Some(whole) => compile::report(cause.signal, &whole, &mut Vec::new()),
+            None => compile::report(cause.signal, &cause.file, &mut Vec::new()),
+        }
     }
 }
 
@@ -78,7 +78,6 @@ impl Threshold {
 
 #[derive(Debug)]
 pub(super) struct Condition {
-    pub(super) reasons: &'static [String],
     pub(super) any: Box<[Pattern]>,
     pub(super) all: Box<[Pattern]>,
     pub(super) none: Box<[Pattern]>,
@@ -86,9 +85,9 @@ pub(super) struct Condition {
 }
 
 impl Condition {
-    fn holds(&self, vocabulary: &Vocabulary, hits: &Hits, context: &Context<'_>) -> bool {
+    fn holds(&self, of: &Match, vocabulary: &Vocabulary, hits: &Hits, context: &Context<'_>) -> bool {
         let occurs = |pattern: &Pattern| vocabulary.holds(hits, pattern);
-        (self.reasons.is_empty() || self.reasons.iter().any(|reason| reason == context.signal.reason()))
+        (of.reasons.is_empty() || of.reasons.iter().any(|reason| reason == context.signal.reason()))
             && (self.any.is_empty() || self.any.iter().any(occurs))
             && self.all.iter().all(occurs)
             && !self.none.iter().any(occurs)
@@ -145,6 +144,20 @@ impl CompiledRemedy {
     }
 }
 
+/// A copy of a name that lives as long as the process. Names of causes are kept in records and metrics; each is stored once.
+pub(super) fn intern(name: &str) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    match names.get(name) {
+        Some(known) => known,
+        None => {
+            let name: &'static str = Box::leak(name.into());
+            names.insert(name);
+            name
+        }
+    }
+}
+
 /// Formats a value as words of the shell. A list becomes several words.
 fn shell_words(value: &Value) -> Cow<'_, str> {
     match value {
@@ -195,19 +208,25 @@ fn holds(when: Option<&Expression>, fields: &dyn Fields) -> bool {
 
 impl Cause {
     pub(crate) fn name(&self) -> &'static str {
-        &self.file.cause
+        self.rule.cause
     }
 
     fn report(&self) -> &Report {
         self.report.get_or_init(|| Box::new(Report::of(self)))
     }
 
-    pub(super) fn rule(&'static self) -> Rule {
+    /// The rule of a cause file.
+    pub(super) fn rule_of(file: &CauseFile) -> Rule {
         Rule {
-            cause: self.name(),
-            category: Category::named(&self.file.category).unwrap_or(Category::Lifecycle),
-            recovery: self.file.recovery.map_or(Recovery::NeverStarted, Recovery::from),
-            specificity: self.precedence(),
+            cause: intern(&file.cause),
+            category: Category::named(&file.category).unwrap_or(Category::Lifecycle),
+            recovery: file.recovery.map_or(Recovery::NeverStarted, Recovery::from),
+            specificity: match file.precedence {
+                Precedence::Specific => Specificity::Specific,
+                Precedence::Umbrella => Specificity::Umbrella,
+                Precedence::Symptom => Specificity::Symptom,
+                Precedence::LastResort => Specificity::LastResort,
+            },
         }
     }
 
@@ -233,20 +252,20 @@ impl Cause {
     }
 
     pub(crate) fn precedence(&self) -> Specificity {
-        match self.file.precedence {
-            Precedence::Specific => Specificity::Specific,
-            Precedence::Umbrella => Specificity::Umbrella,
-            Precedence::Symptom => Specificity::Symptom,
-            Precedence::LastResort => Specificity::LastResort,
-        }
+        self.rule.specificity
     }
 
     pub(super) fn applies(&self, vocabulary: &Vocabulary, hits: &Hits, context: &Context<'_>) -> bool {
-        self.conditions.is_empty() || self.conditions.iter().any(|c| c.holds(vocabulary, hits, context))
+        self.conditions.is_empty()
+            || self.alternatives().any(|(of, condition)| condition.holds(of, vocabulary, hits, context))
     }
 
     pub(super) fn names_reason(&self, reason: &str) -> bool {
-        self.conditions.iter().any(|condition| condition.reasons.iter().any(|known| known == reason))
+        self.alternatives().any(|(of, _)| of.reasons.iter().any(|known| known == reason))
+    }
+
+    fn alternatives(&self) -> impl Iterator<Item = (&Match, &Condition)> {
+        self.file.alternatives.0.iter().zip(&self.conditions)
     }
 
     /// The summary, cut to the maximum length.
@@ -274,7 +293,7 @@ impl Cause {
     }
 
     /// The finding of an occurrence, with all texts of the cause file.
-    pub(crate) fn finding(&'static self, context: &Context<'_>) -> Finding {
+    pub(crate) fn finding(&self, context: &Context<'_>) -> Finding {
         let language = context.subject.language();
         let summary = self.summary(context, language);
         let mut finding = match context.container {
@@ -294,9 +313,9 @@ impl Cause {
     }
 
     /// The values that its remedies need.
-    fn snapshot(&'static self, fields: &dyn Fields) -> Snapshot {
-        let values = self.report().of_remedies.iter().map(|path| (path, fields.value(path).into_owned()));
-        Snapshot(values.collect())
+    fn snapshot(&self, fields: &dyn Fields) -> Snapshot {
+        let paths = &self.report().of_remedies;
+        Snapshot { values: paths.iter().map(|path| fields.value(path).into_owned()).collect(), paths: paths.clone() }
     }
 
     /// Whether a remedy needs names of other objects.

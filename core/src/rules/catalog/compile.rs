@@ -1,14 +1,15 @@
 //! Compiles cause files: checks expressions, templates and patterns against the fields of the signal.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use super::cause::{Bilingual, Cause, CompiledRemedy, CompiledRoot, Condition, Report, Threshold};
+use super::cause::{Bilingual, Cause, CompiledRemedy, CompiledRoot, Condition, Report, Threshold, intern};
+use super::compiled::OfSignal;
 use super::expression::Expression;
 use super::file::{CauseFile, Choice, Kind, Match, RemedyTemplate, RootTemplate};
 use super::problem::{Fault, Problem};
 use super::template::Template;
 use super::words::Vocabulary;
-use super::{OfSignal, command, order};
+use super::{command, order};
 use crate::api::{Confidence, RemedyKind, Severity};
 use crate::case::fields::Path;
 use crate::case::roots::RootKind;
@@ -31,25 +32,20 @@ const SETTINGS: [Setting; 7] = [
 ];
 
 /// A cause file, and the embedded JSON with the texts that the file omits.
-pub(super) type Input = (&'static CauseFile, Option<&'static [u8]>);
+pub(super) type Input = (Arc<CauseFile>, Option<&'static [u8]>);
 
-/// Compiles the conditions of causes. Adds errors to `problems` and returns the causes without errors.
-pub(super) fn compile(files: &[Input], problems: &mut Vec<Problem>) -> Vec<OfSignal> {
-    let mut out: Vec<OfSignal> = Vec::new();
-    for definition in signals::ALL {
-        let mut compiler = Compiler::new(definition);
-        let of_signal = files.iter().filter(|(file, _)| file.on == definition.name);
-        let causes: Vec<Cause> = of_signal.filter_map(|(file, whole)| compiler.cause(file, *whole)).collect();
-        problems.append(&mut compiler.problems);
-        let vocabulary = Vocabulary::new(compiler.parts);
-        let causes = order::sorted(causes, &vocabulary, problems);
-        out.push(OfSignal { signal: definition.name, vocabulary, causes });
-    }
-    out
+/// Compiles the conditions of the causes of a signal. Adds errors to `problems` and returns the causes without errors.
+pub(super) fn of_signal(signal: &'static Definition, files: &[Input], problems: &mut Vec<Problem>) -> OfSignal {
+    let mut compiler = Compiler::new(signal);
+    let causes: Vec<Cause> = files.iter().filter_map(|(file, whole)| compiler.cause(file, *whole)).collect();
+    problems.append(&mut compiler.problems);
+    let vocabulary = Vocabulary::new(compiler.parts);
+    let causes = order::sorted(causes, &vocabulary, problems).into_iter().map(Arc::new).collect();
+    OfSignal { vocabulary, causes }
 }
 
 /// Compiles the texts of a cause. Adds errors to `problems`.
-pub(super) fn report(signal: &'static Definition, file: &'static CauseFile, problems: &mut Vec<Problem>) -> Report {
+pub(super) fn report(signal: &'static Definition, file: &CauseFile, problems: &mut Vec<Problem>) -> Report {
     let mut compiler = Compiler::new(signal);
     let report = compiler.texts(file);
     problems.append(&mut compiler.problems);
@@ -57,9 +53,11 @@ pub(super) fn report(signal: &'static Definition, file: &'static CauseFile, prob
 }
 
 /// Reports all errors of complete files.
-pub(super) fn check(files: &[&'static CauseFile], problems: &mut Vec<Problem>) {
-    let inputs: Vec<Input> = files.iter().map(|file| (*file, None)).collect();
-    compile(&inputs, problems);
+pub(super) fn check(files: &[Arc<CauseFile>], problems: &mut Vec<Problem>) {
+    for signal in signals::ALL {
+        let files = files.iter().filter(|file| file.on == signal.name);
+        of_signal(signal, &files.map(|file| (file.clone(), None)).collect::<Vec<_>>(), problems);
+    }
     for file in files {
         problems.extend(unknown_signal(file));
         if let Some(signal) = signals::ALL.iter().find(|signal| signal.name == file.on) {
@@ -74,23 +72,23 @@ struct Compiler {
     /// Parts of the patterns of all causes so far.
     parts: Vec<String>,
     /// The current cause.
-    cause: &'static str,
+    cause: String,
     problems: Vec<Problem>,
 }
 
 impl Compiler {
     fn new(definition: &'static Definition) -> Self {
-        Self { definition, parts: Vec::new(), cause: "", problems: Vec::new() }
+        Self { definition, parts: Vec::new(), cause: String::new(), problems: Vec::new() }
     }
 
     fn report(&mut self, path: &str, fault: Fault) {
-        self.problems.push(Problem { cause: self.cause, path: path.to_owned(), fault });
+        self.problems.push(Problem { cause: self.cause.clone(), path: path.to_owned(), fault });
     }
 
     /// Compiles the conditions of a cause. Returns `None` after errors, which are all reported.
-    fn cause(&mut self, file: &'static CauseFile, whole: Option<&'static [u8]>) -> Option<Cause> {
+    fn cause(&mut self, file: &Arc<CauseFile>, whole: Option<&'static [u8]>) -> Option<Cause> {
         let before = self.problems.len();
-        self.cause = &file.cause;
+        self.cause.clone_from(&file.cause);
         if Category::named(&file.category).is_none() {
             let known = Category::ALL.iter().map(|category| category.as_str());
             self.report("category", Fault::unknown("category", &file.category, known));
@@ -98,8 +96,9 @@ impl Compiler {
         let conditions = numbered("match", &file.alternatives.0).map(|(path, of)| self.condition(of, &path)).collect();
         let threshold = self.thresholds(&file.threshold.0).into();
         let signal = self.definition;
-        (self.problems.len() == before).then_some(Cause {
-            file,
+        (self.problems.len() == before).then(|| Cause {
+            rule: Cause::rule_of(file),
+            file: file.clone(),
             whole,
             signal,
             conditions,
@@ -109,15 +108,15 @@ impl Compiler {
     }
 
     /// Compiles the texts of a cause.
-    fn texts(&mut self, file: &'static CauseFile) -> Report {
-        self.cause = &file.cause;
+    fn texts(&mut self, file: &CauseFile) -> Report {
+        self.cause.clone_from(&file.cause);
         let summary = self.summary(file);
         let root = numbered("root", &file.root.0).filter_map(|(path, entry)| self.root(entry, &path)).collect();
         let mut consequences = Vec::new();
         for (path, entry) in numbered("consequences", &file.consequences) {
             let when = self.expression(entry.when.as_ref(), &format!("{path}.when"));
             let text = self.bilingual(&entry.text, entry.ja.as_deref(), &path, &format!("{path}.ja"));
-            consequences.extend(text.map(|text| (when, entry.cause.as_str(), text)));
+            consequences.extend(text.map(|text| (when, intern(&entry.cause), text)));
         }
         let remedies: Vec<CompiledRemedy> =
             numbered("remedies", &file.remedies).map(|(path, entry)| self.remedy(entry, &path)).collect();
@@ -135,10 +134,10 @@ impl Compiler {
             &[("Critical", Severity::Critical), ("Warning", Severity::Warning), ("Info", Severity::Info)],
         );
         let noted = self.expression(file.noted.as_ref(), "noted");
-        Report { confidence, severity, noted, summary, root, consequences, remedies, of_remedies }
+        Report { confidence, severity, noted, summary, root, consequences, remedies, of_remedies: of_remedies.into() }
     }
 
-    fn summary(&mut self, file: &'static CauseFile) -> Vec<(Option<Expression>, Bilingual)> {
+    fn summary(&mut self, file: &CauseFile) -> Vec<(Option<Expression>, Bilingual)> {
         if file.summary.is_empty() {
             self.report("summary", Fault::new("it is missing"));
         }
@@ -155,7 +154,7 @@ impl Compiler {
         summary
     }
 
-    fn root(&mut self, entry: &'static RootTemplate, path: &str) -> Option<CompiledRoot> {
+    fn root(&mut self, entry: &RootTemplate, path: &str) -> Option<CompiledRoot> {
         let kind = RootKind::named_so(&entry.kind);
         if kind.is_none() {
             let known = RootKind::ALL.iter().map(|kind| kind.as_str());
@@ -166,7 +165,7 @@ impl Compiler {
         Some(CompiledRoot { kind: kind?, name: name?, when })
     }
 
-    fn condition(&mut self, of: &'static Match, path: &str) -> Condition {
+    fn condition(&mut self, of: &Match, path: &str) -> Condition {
         for (key, texts) in [("any", &of.message.any), ("all", &of.message.all), ("none", &of.message.none)] {
             let is_blank = |text: &str| text.split('*').all(|part| part.trim().is_empty());
             for (place, _) in numbered(&format!("{path}.message.{key}"), texts).filter(|(_, text)| is_blank(text)) {
@@ -176,7 +175,6 @@ impl Compiler {
         let mut patterns =
             |texts: &[String]| texts.iter().map(|text| Vocabulary::pattern(&mut self.parts, text)).collect();
         Condition {
-            reasons: &of.reasons,
             any: patterns(&of.message.any),
             all: patterns(&of.message.all),
             none: patterns(&of.message.none),
@@ -184,7 +182,7 @@ impl Compiler {
         }
     }
 
-    fn remedy(&mut self, entry: &'static RemedyTemplate, path: &str) -> CompiledRemedy {
+    fn remedy(&mut self, entry: &RemedyTemplate, path: &str) -> CompiledRemedy {
         let action = entry.action.as_deref().and_then(actions::named);
         if let (Some(name), None) = (&entry.action, action) {
             let known = actions::ACTIONS.iter().map(|action| action.name);
@@ -194,10 +192,11 @@ impl Compiler {
         for (name, value) in &entry.with {
             let place = format!("{path}.with.{name}");
             let params = action.map_or(&[][..], |action| action.params);
-            if !params.contains(&name.as_str()) && (action.is_some() || entry.action.is_none()) {
+            let param = params.iter().find(|param| *param == name);
+            if param.is_none() && (action.is_some() || entry.action.is_none()) {
                 self.report(&place, Fault::unknown("parameter", name, params.iter().copied()));
             }
-            with.extend(self.template(value, &place).map(|value| (name.as_str(), value)));
+            with.extend(self.template(value, &place).zip(param).map(|(value, param)| (*param, value)));
         }
         let text = entry.text.as_deref();
         let text = text.and_then(|text| self.bilingual(text, entry.ja.as_deref(), path, &format!("{path}.ja")));
@@ -350,9 +349,9 @@ fn threshold(text: &str) -> Option<Threshold> {
 }
 
 /// Reports a signal that does not exist.
-fn unknown_signal(file: &'static CauseFile) -> Option<Problem> {
+fn unknown_signal(file: &CauseFile) -> Option<Problem> {
     let names = signals::ALL.iter().map(|signal| signal.name);
     let is_known = names.clone().any(|name| name == file.on);
     let fault = (!is_known).then(|| Fault::unknown("signal", &file.on, names))?;
-    Some(Problem { cause: &file.cause, path: "on".to_owned(), fault })
+    Some(Problem { cause: file.cause.clone(), path: "on".to_owned(), fault })
 }

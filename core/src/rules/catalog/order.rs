@@ -11,6 +11,7 @@
 //! the same occurrence. `sorted` reports pairs whose conditions show that they can; a test runs all fixtures to find
 //! others.
 
+use std::borrow::Borrow;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
@@ -40,7 +41,7 @@ pub(super) fn sorted(mut causes: Vec<Cause>, vocabulary: &Vocabulary, problems: 
                 _ => {
                     let others = causes.iter().map(Cause::name).filter(|name| *name != cause.name());
                     let fault = Fault::unknown(&format!("cause of {}", cause.signal.name), later, others);
-                    problems.push(Problem { cause: cause.name(), path: format!("before.{n}"), fault });
+                    problems.push(Problem { cause: cause.file.cause.clone(), path: format!("before.{n}"), fault });
                 }
             }
         }
@@ -54,7 +55,11 @@ pub(super) fn sorted(mut causes: Vec<Cause>, vocabulary: &Vocabulary, problems: 
         let next = open().find(|at| !waits(*at)).or_else(|| {
             let names: Vec<&str> = open().filter_map(|at| causes.get(at)).map(Cause::name).collect();
             let fault = Fault::new(format!("each of these is before another: {}", names.join(", ")));
-            problems.extend(names.first().map(|cause| Problem { cause, path: "before".to_owned(), fault }));
+            problems.extend(names.first().map(|cause| Problem {
+                cause: (*cause).to_owned(),
+                path: "before".to_owned(),
+                fault,
+            }));
             open().next()
         });
         let Some(next) = next else { break };
@@ -73,12 +78,12 @@ fn is_first(cause: &Cause) -> bool {
 }
 
 /// Whether the order of two causes is declared and not only by name.
-pub(super) fn is_declared(causes: &[Cause], one: &Cause, other: &Cause, vocabulary: &Vocabulary) -> bool {
+pub(super) fn is_declared(causes: &[impl Borrow<Cause>], one: &Cause, other: &Cause, vocabulary: &Vocabulary) -> bool {
     rank(one, vocabulary) != rank(other, vocabulary) || is_before(causes, one, other) || is_before(causes, other, one)
 }
 
 /// Whether `before` puts one cause before another, directly or through other causes.
-fn is_before(causes: &[Cause], one: &Cause, other: &Cause) -> bool {
+fn is_before(causes: &[impl Borrow<Cause>], one: &Cause, other: &Cause) -> bool {
     let (mut open, mut seen) = (vec![one], BTreeSet::new());
     while let Some(cause) = open.pop() {
         if is_first(cause) && !is_first(other) {
@@ -89,7 +94,7 @@ fn is_before(causes: &[Cause], one: &Cause, other: &Cause) -> bool {
                 return true;
             }
             if seen.insert(later) {
-                open.extend(causes.iter().find(|cause| cause.name() == later));
+                open.extend(causes.iter().map(Borrow::borrow).find(|cause| cause.name() == later));
             }
         }
     }
@@ -109,7 +114,7 @@ fn ambiguous(causes: &[Cause], vocabulary: &Vocabulary) -> Vec<Problem> {
                     let hint = Some(format!("add `before: [{}]`, or a more specific condition", beside.name()));
                     let message = format!("{} matches the same, and neither is before the other", beside.name());
                     let fault = Fault { hint, ..Fault::new(message) };
-                    problems.push(Problem { cause: cause.name(), path: "match".to_owned(), fault });
+                    problems.push(Problem { cause: cause.file.cause.clone(), path: "match".to_owned(), fault });
                 }
             }
         }
@@ -136,7 +141,7 @@ fn rank(cause: &Cause, vocabulary: &Vocabulary) -> (u8, bool, bool, Reverse<usiz
     let conditions = &cause.conditions;
     let patterns = conditions.iter().flat_map(|condition| &condition.any);
     let shortest = patterns.map(|pattern| vocabulary.weight(pattern)).min().unwrap_or(0);
-    let has_reasons = !conditions.is_empty() && conditions.iter().all(|condition| !condition.reasons.is_empty());
+    let has_reasons = !conditions.is_empty() && cause.file.alternatives.0.iter().all(|of| !of.reasons.is_empty());
     let has_when = !conditions.is_empty() && conditions.iter().all(|condition| condition.when.is_some());
     (general, !has_reasons, !has_when, Reverse(shortest))
 }

@@ -41,7 +41,7 @@ fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Stri
 /// An error of a cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
-    pub(crate) cause: &'static str,
+    pub(crate) cause: String,
     /// The path to the value, with indexes of lists: `remedies.0.when`.
     pub(crate) path: String,
     pub(crate) fault: Fault,

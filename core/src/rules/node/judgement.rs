@@ -49,7 +49,7 @@ pub fn judgement(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> J
         let warning = node.last_warning.as_deref().filter(|e| is_down && seconds_between(e.last, now) < COUNTS_FOR);
         let mut evidence = ready.evidence_of_node();
         evidence.extend(warning.map(|event| of_event(node, event)));
-        let finding = NodeFinding::of(cause, &context, Some(ready.incident.since), evidence);
+        let finding = NodeFinding::of(&cause, &context, Some(ready.incident.since), evidence);
         let trouble = ReadyTrouble { flapping: ready.incident.flapping, ready_now: ready.is_ready() };
         Some(NodeFinding { ready: Some(trouble), ..finding })
     });
@@ -134,7 +134,7 @@ fn found(
 ) -> Option<(usize, NodeFinding)> {
     let context = Context::new(subject, None, signal);
     let (place, cause) = catalog::first(&context)?;
-    Some((place, NodeFinding::of(cause, &context, since, vec![evidence])))
+    Some((place, NodeFinding::of(&cause, &context, since, vec![evidence])))
 }
 
 /// Sorts by severity and keeps the first finding of each cause.

@@ -5,14 +5,11 @@ use crate::testing::Scenario;
 
 fn cause(scenario: &Scenario) -> Option<(&'static str, Finding)> {
     let case = scenario.case();
-    crate::rules::catalog::verdicts(&SOURCE, &case, |_, _| true).into_iter().find_map(
-        |(place, verdict)| match verdict {
-            Verdict::Yes(finding) => {
-                Some((crate::rules::catalog::rules(SOURCE.definition.name)[place].cause, *finding))
-            }
-            Verdict::No | Verdict::NotBefore(_) => None,
-        },
-    )
+    let verdicts = crate::rules::catalog::current().verdicts(&SOURCE, &case, |_, _| true);
+    verdicts.into_iter().find_map(|(_, rule, verdict)| match verdict {
+        Verdict::Yes(finding) => Some((rule.cause, *finding)),
+        Verdict::No | Verdict::NotBefore(_) => None,
+    })
 }
 
 fn pod(status: &str, node: &str) -> Scenario {

@@ -7,12 +7,9 @@ use crate::rules::{Rule, catalog};
 use crate::testing::Scenario;
 
 /// The verdicts of both signals, with their rules.
-fn ask(case: &Case<'_>) -> Vec<(&'static Rule, Verdict)> {
-    let of = |source: &Source| {
-        let rules = catalog::rules(source.definition.name);
-        catalog::verdicts(source, case, |_, _| true).into_iter().map(move |(place, verdict)| (&rules[place], verdict))
-    };
-    [&SOURCE, &claim::SOURCE].into_iter().flat_map(of).collect()
+fn ask(case: &Case<'_>) -> Vec<(Rule, Verdict)> {
+    let of = |source: &Source| catalog::current().verdicts(source, case, |_, _| true);
+    [&SOURCE, &claim::SOURCE].into_iter().flat_map(of).map(|(_, rule, verdict)| (rule, verdict)).collect()
 }
 
 /// The matching rule, its finding and its remedies.

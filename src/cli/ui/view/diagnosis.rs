@@ -80,10 +80,10 @@ struct Fact {
 /// Texts of the cause, as `shindan explain` prints them.
 #[derive(Debug)]
 struct Meaning {
-    words: &'static str,
-    distinguish: &'static str,
-    action: &'static str,
-    source: &'static str,
+    words: String,
+    distinguish: String,
+    action: String,
+    source: String,
     family: &'static str,
 }
 
@@ -122,7 +122,7 @@ struct Finding {
     cause: String,
     container: String,
     summary: String,
-    meaning: &'static str,
+    meaning: String,
 }
 
 #[derive(Debug)]
@@ -328,7 +328,7 @@ impl Finding {
             cause: clean(&other.cause),
             container: other.container.as_deref().map(clean).unwrap_or_default(),
             summary: clean(&other.summary),
-            meaning: meaning(&other.cause, language).map_or("", |meaning| meaning.words),
+            meaning: meaning(&other.cause, language).map_or_else(String::new, |meaning| meaning.words),
         }
     }
 }

@@ -1,0 +1,151 @@
+//! A compiled catalogue: the causes of each signal, with one search for all their patterns.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use super::cause::Cause;
+use super::compile::{self, Input};
+use super::embedded::{self, HEADS};
+use super::file::CauseFile;
+use super::words::Vocabulary;
+use crate::case::{Case, Specificity, Verdict};
+use crate::rules::rule::Rule;
+use crate::signals::{self, Context, Definition, Signal, Source, Subject};
+
+/// Causes of one signal, in evaluation order.
+#[derive(Debug)]
+pub(crate) struct OfSignal {
+    pub(super) vocabulary: Vocabulary,
+    pub(super) causes: Vec<Arc<Cause>>,
+}
+
+/// The embedded causes of each signal, in the order of [`signals::ALL`].
+static EMBEDDED: LazyLock<Vec<Arc<OfSignal>>> = LazyLock::new(|| {
+    let of_signal = signals::ALL.iter().map(|signal| Arc::new(of_signal(signal, &[])));
+    of_signal.collect()
+});
+
+/// The embedded causes of a signal, merged with `added`.
+fn of_signal(signal: &'static Definition, added: &[Arc<CauseFile>]) -> OfSignal {
+    let embedded = HEADS.iter().filter(|(head, _)| head.on == signal.name && !embedded::is_replaced(head, added));
+    let embedded = embedded.map(|(head, whole)| (head.clone(), Some(*whole)));
+    let added = added.iter().filter(|file| file.on == signal.name).map(|file| (file.clone(), None));
+    let inputs: Vec<Input> = embedded.chain(added).collect();
+    compile::of_signal(signal, &inputs, &mut Vec::new())
+}
+
+/// All causes, by signal.
+#[derive(Debug)]
+pub struct Catalog {
+    /// In the order of [`signals::ALL`]. A signal without added causes shares the embedded ones.
+    signals: Vec<Arc<OfSignal>>,
+    by_name: HashMap<&'static str, Arc<Cause>>,
+    added: Vec<Arc<CauseFile>>,
+}
+
+impl Default for Catalog {
+    /// The embedded catalogue.
+    fn default() -> Self {
+        Self::with(Vec::new())
+    }
+}
+
+impl Catalog {
+    /// The embedded causes and `added`, which [`read`](super::read) has checked. A cause with the name of an embedded one replaces
+    /// it.
+    pub fn with(added: Vec<Arc<CauseFile>>) -> Self {
+        let is_replaced_in =
+            |signal: &str| HEADS.iter().any(|(head, _)| head.on == signal && embedded::is_replaced(head, &added));
+        let signals = EMBEDDED.iter().zip(signals::ALL).map(|(embedded, signal)| {
+            let is_changed = added.iter().any(|file| file.on == signal.name) || is_replaced_in(signal.name);
+            if is_changed { Arc::new(of_signal(signal, &added)) } else { embedded.clone() }
+        });
+        let signals: Vec<Arc<OfSignal>> = signals.collect();
+        let causes = signals.iter().flat_map(|of| &of.causes);
+        let by_name = causes.map(|cause| (cause.name(), cause.clone())).collect();
+        Self { signals, by_name, added }
+    }
+
+    /// The causes that were added to the embedded ones.
+    pub fn added(&self) -> &[Arc<CauseFile>] {
+        &self.added
+    }
+
+    pub(super) fn of(&self, signal: &str) -> Option<&OfSignal> {
+        let place = signals::ALL.iter().position(|known| known.name == signal)?;
+        self.signals.get(place).map(|of| &**of)
+    }
+
+    /// The causes of a signal, in evaluation order.
+    pub(super) fn causes(&self, signal: &str) -> &[Arc<Cause>] {
+        self.of(signal).map_or(&[], |of| &of.causes)
+    }
+
+    /// The number of causes of a signal.
+    pub(crate) fn count(&self, signal: &str) -> usize {
+        self.causes(signal).len()
+    }
+
+    /// The cause with this name.
+    pub(crate) fn named(&self, cause: &str) -> Option<&Arc<Cause>> {
+        self.by_name.get(cause)
+    }
+
+    /// The first cause of a signal that lists this reason.
+    pub(super) fn of_reason(&self, signal: &str, reason: &str) -> Option<&Arc<Cause>> {
+        self.causes(signal).iter().find(|cause| cause.names_reason(reason))
+    }
+
+    /// All causes that apply to an occurrence of a signal, in order, each with its place among the causes of the signal.
+    pub(super) fn matching(&self, context: &Context<'_>) -> impl Iterator<Item = (usize, &Arc<Cause>)> {
+        self.of(context.signal.definition().name).into_iter().flat_map(move |of| {
+            let hits = of.vocabulary.look(context.signal.message());
+            let causes = of.causes.iter().enumerate();
+            causes.filter(move |(_, cause)| cause.applies(&of.vocabulary, &hits, context))
+        })
+    }
+
+    /// The first cause that applies.
+    pub(super) fn first(&self, context: &Context<'_>) -> Option<(usize, Arc<Cause>)> {
+        #[cfg(test)]
+        super::tests::record_ties(self, context);
+        self.matching(context).next().map(|(place, cause)| (place, cause.clone()))
+    }
+
+    /// Verdicts of a signal on a pod, each with the rule of its cause and its place among the causes of the signal. For each
+    /// occurrence, the first matching cause applies. `is_asked` receives the rank of the cause and the container of the
+    /// occurrence.
+    pub(crate) fn verdicts(
+        &self,
+        source: &Source,
+        case: &Case<'_>,
+        is_asked: impl Fn(Specificity, Option<&Arc<str>>) -> bool,
+    ) -> Vec<(usize, Rule, Verdict)> {
+        let occurrences = (source.read)(case);
+        let verdicts = occurrences.iter().filter_map(|occurrence| {
+            let signal: &dyn Signal = &**occurrence;
+            let container = occurrence.container();
+            let context = Context::new(Subject::Pod(case), container, signal);
+            let first = self.first(&context);
+            if let Err(at) = occurrence.settled() {
+                let (place, cause) =
+                    first.or_else(|| Some((0, self.causes(source.definition.name).first()?.clone())))?;
+                return Some((place, cause.rule, Verdict::NotBefore(at)));
+            }
+            let (place, cause) = first?;
+            let is_asked = is_asked(cause.precedence(), container.map(|container| &container.name));
+            is_asked.then(|| {
+                let matched = cause.matched(place, &context);
+                let verdict = match occurrence.due(&matched) {
+                    Ok(()) => {
+                        let finding = cause.finding(&context).with_all(occurrence.evidence(&matched));
+                        occurrence.complete(&matched, finding)
+                    }
+                    Err(at) => Verdict::NotBefore(at),
+                };
+                (place, cause.rule, verdict)
+            })
+        });
+        verdicts.collect()
+    }
+}
