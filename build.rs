@@ -18,7 +18,7 @@ fn main() -> ExitCode {
         println!("cargo::error=catalog: {error}");
         return ExitCode::FAILURE;
     }
-    let (_, errors) = catalog::read(&sources);
+    let errors = catalog::read(&sources).errors;
     for error in &errors {
         // A second line is not part of the message.
         println!("cargo::error={}", error.to_string().replace('\n', ";"));

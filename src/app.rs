@@ -16,14 +16,14 @@ pub use engine::{Cluster, Engine, Pace};
 use shindan_core::case::Thresholds;
 use shindan_core::facts::{Lookup, LookupResult, Overrides};
 use shindan_core::reconcile::{DiagnosisKey, Intent, Policy};
-use shindan_core::rules;
-use shindan_core::state::{Annotate, Caps, Selection, Source, Touched, World};
+use shindan_core::state::{Annotate, Caps, Change, Selection, Source, Touched, World};
 
 use crate::cluster::client::{ClientError, Clients, Target};
 use crate::cluster::lease::{Elector, Leadership, Timing};
 use crate::cluster::lookup::{LookupClient, LookupError};
 use crate::cluster::publish::{Current, PublishError, Published, Publisher};
 use crate::cluster::restore::{self, Restored};
+use crate::cluster::rules::Rules;
 use crate::cluster::{Scope, client, watch as watches};
 use crate::http::{self, Health};
 use crate::metrics::Metrics;
@@ -32,6 +32,8 @@ use crate::metrics::Metrics;
 const CHANGES: usize = 128;
 /// How long the start waits for the result of the leader election.
 const ELECTION_TIMEOUT: Duration = Duration::from_secs(5);
+/// How long the start waits for the rules of the cluster.
+const RULES_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long releasing the Lease may take.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -123,7 +125,7 @@ impl Cluster for Live {
 
 /// Runs the operator until SIGTERM or SIGINT.
 pub async fn run(settings: Settings) -> Result<(), AppError> {
-    let metrics = Metrics::new(rules::known().map(|known| known.cause));
+    let metrics = Metrics::new();
     let health = Health::counted(&metrics);
     let stop = stop_signal();
     let clients = client::connect(&settings.target).await?;
@@ -202,6 +204,7 @@ async fn operate(
     };
 
     let (sender, changes) = mpsc::channel(CHANGES);
+    let rules = if scope.nodes { Some(follow_rules(&live, clients, metrics, &sender).await) } else { None };
     let _watches = watches::spawn(&clients.watch, scope, &sender, metrics, health);
     drop(sender);
     // Events improve diagnoses but are not required, so they delay readiness only for a limited time.
@@ -214,7 +217,26 @@ async fn operate(
     let mut engine = engine.elected(leadership, restored_in);
     engine.enqueue(touched);
     engine.run(stopped(stop.clone())).await;
+    if let Some(rules) = rules {
+        rules.abort();
+    }
     if *stop.borrow() { Ok(()) } else { Err(AppError::WatchesEnded) }
+}
+
+/// Starts to follow the rules of the cluster, and waits until they are known: a diagnosis with a cause of a rule would otherwise
+/// change to another cause and back at each start.
+async fn follow_rules(
+    live: &Live,
+    clients: &Clients,
+    metrics: &Metrics,
+    changes: &mpsc::Sender<Change>,
+) -> JoinHandle<()> {
+    let client = clients.watch.clone();
+    let rules = Rules::new(client, live.publisher.clone(), metrics.clone(), changes.clone(), engine::precise_clock);
+    let (sender, listed) = oneshot::channel();
+    let task = tokio::spawn(rules.run(sender));
+    let _ = tokio::time::timeout(RULES_TIMEOUT, listed).await;
+    task
 }
 
 /// Restores our own objects into `world`, as an earlier run left them.

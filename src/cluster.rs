@@ -12,6 +12,7 @@ pub mod lease;
 pub mod lookup;
 pub mod publish;
 pub mod restore;
+pub mod rules;
 pub mod snapshot;
 pub mod watch;
 
@@ -22,7 +23,7 @@ pub use call::Failure;
 pub struct Scope {
     /// Only these namespaces. Empty: all.
     pub namespaces: Vec<String>,
-    /// Whether cluster-scoped objects are read: Nodes, StorageClasses and our own NodeDiagnoses.
+    /// Whether cluster-scoped objects are read: Nodes, StorageClasses, our own NodeDiagnoses, and DiagnosisRules.
     pub nodes: bool,
 }
 

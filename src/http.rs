@@ -144,7 +144,7 @@ mod tests {
     use tower::ServiceExt;
 
     async fn ask(health: &Health, path: &str) -> (StatusCode, String) {
-        let router = router(Metrics::new([]), health.clone());
+        let router = router(Metrics::new(), health.clone());
         let request = http::Request::get(path).body(Body::empty()).unwrap();
         let response = router.oneshot(request).await.unwrap();
         let status = response.status();

@@ -1,9 +1,9 @@
 //! Prometheus metrics of the operator.
 //!
-//! The values of every label form a closed set: causes are those of the catalogue or `other`, namespaces are the 200
+//! The values of every label form a closed set: causes are those of the catalogue with the active rules, or `other`, namespaces are the 200
 //! with the most active diagnoses, and pod names are never a label.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -79,10 +79,15 @@ fn seconds() -> Histogram {
     Histogram::new(prometheus_client::metrics::histogram::exponential_buckets(0.001, 2.0, 16))
 }
 
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Metrics {
-    /// `causes` is the closed set of cause labels.
-    pub fn new(causes: impl IntoIterator<Item = &'static str>) -> Self {
-        let active = Arc::new(Active::new(causes.into_iter().collect::<BTreeSet<_>>()));
+    pub fn new() -> Self {
+        let active = Arc::new(Active::default());
         let watches = Arc::new(Watches::default());
         let parts = Arc::new(Parts::default());
         let mut inner = Inner {
@@ -137,6 +142,11 @@ impl Metrics {
     /// Replaces the counts of active diagnoses.
     pub fn set_active(&self, counts: BTreeMap<ActiveKey, u64>) {
         self.0.active.set(counts);
+    }
+
+    /// The number of Active diagnoses of each cause.
+    pub fn active_by_cause(&self) -> BTreeMap<&'static str, u32> {
+        self.0.active.by_cause()
     }
 
     /// Sets the number of active diagnoses without an object because of the limit per namespace.
@@ -236,11 +246,13 @@ fn whole(n: usize) -> i64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     #[test]
     fn names_carry_prefix_and_unit() {
-        let metrics = Metrics::new(["OOMKilled"]);
+        let metrics = Metrics::new();
         metrics.set_watched(3, 1);
         metrics.wrote("apply", "200", Duration::from_millis(3));
         metrics.wrote_after(Duration::from_millis(5));
@@ -260,7 +272,7 @@ mod tests {
 
     #[test]
     fn active_labels_come_from_closed_sets() {
-        let metrics = Metrics::new(["OOMKilled"]);
+        let metrics = Metrics::new();
         let key = |namespace: String, cause: &str| ActiveKey {
             kind: DiagnosisKind::Pod,
             namespace: namespace.into(),
@@ -283,7 +295,7 @@ mod tests {
     /// Metric names in the pages exist, and docs/metrics.md lists all metrics.
     #[test]
     fn metrics_in_the_docs_and_dashboards_exist() {
-        let metrics = Metrics::new([]);
+        let metrics = Metrics::new();
         metrics.set_outbox("change", 0);
         metrics.set_kept("pods", 0);
         metrics.wrote("apply", "200", Duration::ZERO);

@@ -588,29 +588,43 @@ fn a_threshold_can_be_set_for_one_cause() {
 
 #[test]
 fn added_rules_count_in_every_command_that_diagnoses_or_explains() {
-    let rule = "examples/rules/RegistryRetired.yaml";
-    let fixture = "examples/rules/tests/RegistryRetired/old-registry.yaml";
+    let rule = "examples/rules/registry-retired.yaml";
+    let fixture = "examples/dumps/old-registry.yaml";
     let with_rule = shindan(&["diagnose", "-f", fixture, "--rules", "examples/rules"], "");
-    assert!(out(&with_rule).contains("RegistryRetired"), "{}", out(&with_rule));
+    assert!(out(&with_rule).contains("acme.example/RegistryRetired"), "{}", out(&with_rule));
     let without = shindan(&["diagnose", "-f", fixture], "");
     assert!(out(&without).contains("RegistryDnsFailure"), "{}", out(&without));
-    for args in [vec!["explain", "registryretired"], vec!["rules", "list"], vec!["causes"]] {
+    for args in [vec!["explain", "acme.example/registryretired"], vec!["rules", "list"], vec!["causes"]] {
         let known = shindan(&[&args[..], &["--rules", rule]].concat(), "");
         assert!(known.status.success() && out(&known).contains("RegistryRetired"), "{args:?}: {}", err(&known));
     }
 }
 
 #[test]
+fn the_gallery_of_rules_passes_its_own_tests() {
+    let tested = shindan(&["rules", "test", "examples/rules"], "");
+    assert_eq!(out(&tested), "10 rules, 26 tests: no errors\n");
+    let rule = std::fs::read_to_string("examples/rules/registry-retired.yaml").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let other = folder.path().join("other.yaml");
+    std::fs::write(&other, rule.replace("mustName: [\"registry-old", "mustName: [\"registry-new")).unwrap();
+    let failed = shindan(&["rules", "test", other.to_str().unwrap()], "");
+    assert_eq!(failed.status.code(), Some(1));
+    let why = "other.yaml: an image of the retired registry: the summary does not name \"registry-new";
+    assert!(out(&failed).contains(why) && out(&failed).ends_with("1 rule, 2 tests: 1 error\n"), "{}", out(&failed));
+}
+
+#[test]
 fn added_rules_with_an_error_end_the_command() {
     let folder = tempfile::tempdir().unwrap();
-    let rule = std::fs::read_to_string("examples/rules/RegistryRetired.yaml").unwrap();
+    let rule = std::fs::read_to_string("examples/rules/registry-retired.yaml").unwrap();
     let wrong = folder.path().join("wrong.yaml");
     std::fs::write(&wrong, rule.replace("imagePull.registry ==", "imagePull.registri ==")).unwrap();
     let path = wrong.to_str().unwrap();
     let refused = shindan(&["diagnose", "-f", "-", "--rules", path], HEALTHY);
     assert_eq!(refused.status.code(), Some(1));
-    assert!(err(&refused).contains("wrong.yaml:6:9: match.0.when: unknown field"), "{}", err(&refused));
+    assert!(err(&refused).contains("wrong.yaml:13:13: spec.causes.0.match.0.when: unknown field"), "{}", err(&refused));
     let empty = tempfile::tempdir().unwrap();
     let none = shindan(&["causes", "--rules", empty.path().to_str().unwrap()], "");
-    assert!(none.status.code() == Some(1) && err(&none).contains("no cause files"), "{}", err(&none));
+    assert!(none.status.code() == Some(1) && err(&none).contains("no rules or cause files"), "{}", err(&none));
 }

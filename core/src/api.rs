@@ -6,6 +6,7 @@
 /// Who reports our Events; the watches leave out what it reported.
 pub const REPORTER: &str = "shindan.dev/operator";
 
+mod diagnosis_rule;
 mod node_diagnosis;
 mod parts;
 mod pod_diagnosis;
@@ -15,11 +16,12 @@ mod workload_diagnosis;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
 
+pub use diagnosis_rule::{CauseException, DiagnosisRule, DiagnosisRuleSpec, DiagnosisRuleStatus, RuleTest};
 pub use node_diagnosis::{
     AffectedWorkload, FlappingReport, LastWords, NodeDiagnosis, NodeDiagnosisSpec, NodeDiagnosisStatus, ReadyChange,
 };
-pub(crate) use parts::short_hash;
-pub use parts::{Evidence, Head, HealthyCondition, OtherFinding, Remedy, Root, ServiceImpact, WorkloadRef, labels};
+pub use parts::{Evidence, Head, OtherFinding, Remedy, Root, ServiceImpact, StatusCondition, WorkloadRef, labels};
+pub(crate) use parts::{reason_of, short_hash};
 pub use pod_diagnosis::{
     Backoff, Impact, PodDiagnosis, PodDiagnosisSpec, PodDiagnosisStatus, Restarts, Run, WorkloadImpact,
 };
@@ -36,13 +38,19 @@ pub const VERSION: &str = "v1alpha1";
 /// Group and version, as objects name them.
 pub const API_VERSION: &str = "shindan.dev/v1alpha1";
 
-/// The definition of a kind as it is installed.
+/// The definition of a kind of diagnoses as it is installed.
 pub fn crd(kind: DiagnosisKind) -> CustomResourceDefinition {
     parts::installed(match kind {
         DiagnosisKind::Pod => PodDiagnosis::crd(),
         DiagnosisKind::Node => NodeDiagnosis::crd(),
         DiagnosisKind::Workload => WorkloadDiagnosis::crd(),
     })
+}
+
+/// The definitions of all kinds as they are installed: those of the diagnoses, then that of rules.
+pub fn crds() -> Vec<CustomResourceDefinition> {
+    let of_rules = parts::installed_with_status(DiagnosisRule::crd());
+    DiagnosisKind::ALL.into_iter().map(crd).chain([of_rules]).collect()
 }
 
 #[cfg(test)]

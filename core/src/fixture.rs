@@ -238,15 +238,10 @@ fn head(found: &[Expectation]) -> Vec<String> {
     if lines.is_empty() { vec!["# expect: healthy".to_owned()] } else { lines }
 }
 
-/// Diagnoses a fixture at its clock. If an awaited cause is missing, the fixture is diagnosed again at each pending
-/// threshold, for at most one hour.
+/// Diagnoses a fixture at its clock.
 pub fn diagnose(text: &str, awaited: Option<&str>) -> Result<Report, String> {
-    let read = || {
-        let mut dump = Dump::default();
-        dump.read(text);
-        dump
-    };
-    let dump = read();
+    let mut dump = Dump::default();
+    dump.read(text);
     if let Some(problem) = dump.problems.first() {
         return Err(format!("{}:1: {}", problem.line, problem.message));
     }
@@ -258,21 +253,27 @@ pub fn diagnose(text: &str, awaited: Option<&str>) -> Result<Report, String> {
         Some((line, at)) => at.parse().map_err(|error| format!("{line}:1: not a time: {error}"))?,
         None => dump.newest.ok_or("1:1: it contains no time")?,
     };
-    let mut report = offline::diagnose(dump, offline::Logs::default(), recorded, Thresholds::default());
-    let mut now = recorded;
+    Ok(diagnose_at(&dump, recorded, awaited))
+}
+
+/// Diagnoses a dump. If an awaited cause is missing, it is diagnosed again at each pending threshold, for at most one hour.
+pub(crate) fn diagnose_at(dump: &Dump, at: Timestamp, awaited: Option<&str>) -> Report {
+    let diagnose = |now| offline::diagnose(dump.clone(), offline::Logs::default(), now, Thresholds::default());
+    let mut report = diagnose(at);
+    let mut now = at;
     if let Some(cause) = awaited {
         let has = |report: &Report| {
             let mut writes = report.pods.iter().chain(&report.nodes_and_workloads);
             writes.any(|write| write.object.head().cause == cause)
         };
-        let is_due = |wake: &Timestamp| wake.as_second() - recorded.as_second() <= AWAIT_SECONDS;
+        let is_due = |wake: &Timestamp| wake.as_second() - at.as_second() <= AWAIT_SECONDS;
         while !has(&report) {
             let Some(wake) = report.wake.filter(|wake| *wake > now && is_due(wake)) else { break };
             now = wake;
-            report = offline::diagnose(read(), offline::Logs::default(), now, Thresholds::default());
+            report = diagnose(now);
         }
     }
-    Ok(report)
+    report
 }
 
 #[cfg(test)]

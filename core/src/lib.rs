@@ -19,4 +19,5 @@ pub mod signals;
 pub mod state;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod user_rules;
 pub mod wire;

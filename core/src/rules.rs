@@ -17,6 +17,7 @@ mod workload;
 
 use crate::api::ContainerType;
 use crate::case::Recovery;
+use crate::facts::Labels;
 pub(crate) use crate::signals::termination::log_line::needed as log_needed;
 use crate::signals::{
     Source, admission, claim, container_creation, container_start, deletion, disruption, eviction, image_pull,
@@ -84,6 +85,11 @@ pub fn named(name: &str) -> Option<Known> {
 /// Causes of pods that have a threshold, which can be set for each of them.
 pub fn patient() -> impl Iterator<Item = &'static str> {
     SIGNALS.iter().flat_map(|source| catalog::patient(source.definition.name))
+}
+
+/// Whether a rule of a user leaves out a cause of an object in a namespace with these labels.
+pub(crate) fn is_ignored(cause: &str, namespace: &str, labels: Option<&Labels>) -> bool {
+    catalog::current().ignores(cause, namespace, labels)
 }
 
 /// How a pod recovers from this cause in a container of this type. Unknown causes use the slower way.

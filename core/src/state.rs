@@ -29,6 +29,7 @@ use crate::facts::{
 };
 use crate::outbox::{Lane, Subject};
 use crate::reconcile::{DiagnosisKey, Intent, Object, Plan, Policy, Record};
+use crate::rules::catalog::Catalog;
 
 pub use cluster::ClusterState;
 pub use cluster::events::KEPT as EVENTS_KEPT;
@@ -66,6 +67,8 @@ pub enum Change {
         resource_version: String,
     },
     ObjectDeleted(DiagnosisKey),
+    /// The catalogue has changed: rules of users were added, changed or removed.
+    Catalog(Arc<Catalog>),
     /// The result of a lookup that a diagnosis requested.
     LookupResult {
         lookup: Lookup,

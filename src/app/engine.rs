@@ -607,7 +607,7 @@ impl<C: Cluster> Engine<C> {
 
 /// The only place where the operator reads the wall clock.
 #[allow(clippy::disallowed_methods, reason = "from here on `now` is passed")]
-fn precise_clock() -> Timestamp {
+pub(super) fn precise_clock() -> Timestamp {
     Timestamp::now()
 }
 

@@ -1,15 +1,16 @@
-//! Cause files on disk, and `--rules`, which adds them to the catalogue of a command.
+//! Cause files and rules on disk, and `--rules`, which adds them to the catalogue of a command.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use shindan_core::rules::catalog::{self, Catalog, SourceFile};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct AddedRules {
-    /// Add cause files of your own, or those of these folders, to the catalogue; may be repeated. A cause with the name of
-    /// one of the catalogue replaces it
+    /// Add your own rules or cause files, or those of these folders, to the catalogue; may be repeated. A cause file with the
+    /// name of one of the catalogue replaces it
     #[arg(long = "rules", value_name = "FILE|DIR")]
     paths: Vec<PathBuf>,
 }
@@ -27,14 +28,14 @@ impl AddedRules {
         let sources = sources(&self.paths)?;
         if sources.is_empty() {
             let paths: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
-            bail!("no cause files (*.yaml, *.yml) in {}", paths.join(", "));
+            bail!("no rules or cause files (*.yaml, *.yml) in {}", paths.join(", "));
         }
-        let (added, errors) = catalog::read(&sources);
-        if !errors.is_empty() {
-            let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let read = catalog::read(&sources);
+        if !read.errors.is_empty() {
+            let errors: Vec<String> = read.errors.iter().map(ToString::to_string).collect();
             bail!("--rules: {}", errors.join("\n"));
         }
-        catalog::install(Catalog::with(added));
+        catalog::install(Arc::new(Catalog::with(read.additions)));
         Ok(())
     }
 }

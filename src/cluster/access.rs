@@ -57,6 +57,8 @@ pub const ACCESS: &[Access] = &[
     access("shindan.dev", "poddiagnoses", OWN, "our own diagnoses; get rereads a version after a conflict"),
     of_cluster("shindan.dev", "nodediagnoses", OWN, "our own diagnoses of nodes"),
     access("shindan.dev", "workloaddiagnoses", OWN, "our own diagnoses of workloads"),
+    of_cluster("shindan.dev", "diagnosisrules", WATCH, "causes of users"),
+    of_cluster("shindan.dev", "diagnosisrules/status", &["patch"], "whether a rule of a user is active"),
     access("events.k8s.io", "events", &["create"], "Events of our diagnoses, shown by kubectl describe"),
 ];
 

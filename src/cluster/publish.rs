@@ -13,6 +13,7 @@ use tokio::time::Instant;
 mod annotation;
 mod error;
 mod event;
+mod rule;
 
 pub use error::PublishError;
 

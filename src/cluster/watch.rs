@@ -25,6 +25,7 @@ use shindan_core::state::{Change, Source};
 use shindan_core::wire::{self, Event, Node, Pod};
 use standing::{SourceStates, WatchState};
 use task::{Settings, Strategies, Task};
+pub(super) use trouble::failure_of;
 
 use super::Scope;
 use crate::http::Health;

@@ -9,15 +9,15 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::gauge::ConstGauge;
 use shindan_core::api::Severity;
+use shindan_core::rules::catalog;
 
 use super::{ActiveKey, OTHER};
 
 /// Maximum number of namespaces with their own label.
 const NAMESPACES: usize = 200;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Active {
-    causes: BTreeSet<&'static str>,
     counts: Mutex<BTreeMap<Labels, u64>>,
 }
 
@@ -25,21 +25,27 @@ pub(super) struct Active {
 type Labels = (&'static str, Arc<str>, &'static str, Severity);
 
 impl Active {
-    pub(super) fn new(causes: BTreeSet<&'static str>) -> Self {
-        Self { causes, counts: Mutex::default() }
-    }
-
     pub(super) fn set(&self, counts: BTreeMap<ActiveKey, u64>) {
         let named = largest_namespaces(&counts);
         let other: Arc<str> = OTHER.into();
+        let catalog = catalog::current();
         let mut grouped = BTreeMap::new();
         for (key, count) in counts {
             let namespace = if named.contains(&key.namespace) { key.namespace } else { other.clone() };
-            let cause = self.causes.get(key.cause.as_str()).copied().unwrap_or(OTHER);
+            let cause = catalog.name(&key.cause).unwrap_or(OTHER);
             let kind = key.kind.as_str().trim_end_matches("Diagnosis");
             *grouped.entry((kind, namespace, cause, key.severity)).or_default() += count;
         }
         *self.counts.lock().unwrap_or_else(PoisonError::into_inner) = grouped;
+    }
+
+    pub(super) fn by_cause(&self) -> BTreeMap<&'static str, u32> {
+        let mut causes = BTreeMap::new();
+        for ((_, _, cause, _), count) in &*self.counts.lock().unwrap_or_else(PoisonError::into_inner) {
+            let sum: &mut u32 = causes.entry(*cause).or_default();
+            *sum = sum.saturating_add(u32::try_from(*count).unwrap_or(u32::MAX));
+        }
+        causes
     }
 }
 

@@ -93,7 +93,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_part_is_missing_until_it_is_ready_or_its_report_expires() {
-        let metrics = Metrics::new([]);
+        let metrics = Metrics::new();
         let parts = metrics.parts();
         parts.missing("pods", Lack::new("forbidden", true));
         parts.missing("posting events", Lack::new("forbidden", false).lasting(Duration::from_secs(60)));

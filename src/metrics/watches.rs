@@ -110,7 +110,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn staleness_grows_until_the_next_sign_of_life() {
-        let metrics = Metrics::new([]);
+        let metrics = Metrics::new();
         let watch = metrics.watch(Source::Pods, "pods");
         tokio::time::advance(Duration::from_secs(7)).await;
         let line = r#"shindan_watch_staleness_seconds{source="pods",watch="pods"}"#;

@@ -19,7 +19,7 @@ type Refusal = fn(Value) -> Reply;
 
 fn publisher(handler: impl Fn(&Call) -> Reply + Send + Sync + 'static) -> (Publisher, Calls) {
     let (client, calls) = server(handler);
-    (Publisher::new(client, "shindan-0", Leadership::always(), Metrics::new([])), calls)
+    (Publisher::new(client, "shindan-0", Leadership::always(), Metrics::new()), calls)
 }
 
 fn key() -> ObjectKey {

@@ -45,7 +45,7 @@ async fn a_deployment_is_read_with_its_replica_sets() {
         };
         list(vec![owned("web-1", "web"), owned("api-1", "api")])
     });
-    let result = LookupClient::new(client, Metrics::new([])).look(&workload("apps/v1", "Deployment")).await.unwrap();
+    let result = LookupClient::new(client, Metrics::new()).look(&workload("apps/v1", "Deployment")).await.unwrap();
     let LookupResult::Workload(Some(facts)) = result else { panic!("{result:?}") };
     assert_eq!((facts.desired, facts.ready), (3, 1));
     assert_eq!(facts.replica_sets.iter().map(|set| &*set.name).collect::<Vec<_>>(), ["web-1"]);
@@ -68,9 +68,8 @@ async fn a_daemon_set_is_read_with_its_revisions_if_permitted() {
                 if call.path.ends_with("/daemonsets/web") { daemon_set() } else { list(vec![revision.clone()]) }
             },
         );
-    let look = async |client| {
-        LookupClient::new(client, Metrics::new([])).look(&workload("apps/v1", "DaemonSet")).await.unwrap()
-    };
+    let look =
+        async |client| LookupClient::new(client, Metrics::new()).look(&workload("apps/v1", "DaemonSet")).await.unwrap();
     let LookupResult::Workload(Some(facts)) = look(client).await else { panic!("it is there") };
     assert_eq!(facts.revisions.iter().map(|revision| revision.revision).collect::<Vec<_>>(), [5]);
     assert_eq!(calls.all()[1].query("labelSelector"), Some("app=agent"));
@@ -85,7 +84,7 @@ async fn a_daemon_set_is_read_with_its_revisions_if_permitted() {
 #[tokio::test]
 async fn a_missing_object_is_a_result_and_a_foreign_kind_is_never_read() {
     let (client, calls) = server(|_| status(404, "NotFound", "gone", json!({})));
-    let metrics = Metrics::new([]);
+    let metrics = Metrics::new();
     let lookup = LookupClient::new(client, metrics.clone());
     assert_eq!(lookup.look(&workload("batch/v1", "Job")).await.unwrap(), LookupResult::Workload(None));
     assert_eq!(calls.all()[0].path, "/apis/batch/v1/namespaces/demo/jobs/web");
@@ -110,7 +109,7 @@ async fn services_are_read_with_their_endpoints_page_by_page() {
             })]),
         }
     });
-    let result = LookupClient::new(client, Metrics::new([])).look(&Lookup::Services("demo".into())).await.unwrap();
+    let result = LookupClient::new(client, Metrics::new()).look(&Lookup::Services("demo".into())).await.unwrap();
     let LookupResult::Services(services) = result else { panic!("{result:?}") };
     let ready: Vec<_> = services.iter().map(|s| (&*s.name, s.ready_endpoints)).collect();
     assert_eq!(ready, [("web", 1), ("api", 0)]);
@@ -137,7 +136,7 @@ async fn unbound_claims_are_read_with_their_events_and_all_classes() {
             list(vec![json!({"metadata": {"name": "fast"}, "provisioner": "csi.example.com"})])
         }
     });
-    let result = LookupClient::new(client, Metrics::new([])).look(&Lookup::Claims("demo".into())).await.unwrap();
+    let result = LookupClient::new(client, Metrics::new()).look(&Lookup::Claims("demo".into())).await.unwrap();
     let LookupResult::Claims(claims) = result else { panic!("{result:?}") };
     assert_eq!(claims.unbound.iter().map(|c| (&*c.name, c.events.len())).collect::<Vec<_>>(), [("data", 1)]);
     assert_eq!(claims.classes.unwrap().iter().map(|c| &*c.name).collect::<Vec<_>>(), ["fast"]);
@@ -160,7 +159,7 @@ async fn lookups_stay_within_the_namespace() {
     });
     let (pages, _read) = mpsc::channel(8);
     restore::objects(&client, &in_demo(false), &pages).await.unwrap();
-    let lookup = LookupClient::new(client, Metrics::new([])).within(in_demo(false));
+    let lookup = LookupClient::new(client, Metrics::new()).within(in_demo(false));
     let LookupResult::Claims(claims) = lookup.look(&Lookup::Claims("demo".into())).await.unwrap() else {
         panic!("claims")
     };
@@ -176,7 +175,7 @@ async fn nothing_more_is_read_if_every_claim_is_bound() {
     let (client, calls) = server(|_| {
         list(vec![json!({"metadata": {"name": "data", "namespace": "demo"}, "status": {"phase": "Bound"}})])
     });
-    let result = LookupClient::new(client, Metrics::new([])).look(&Lookup::Claims("demo".into())).await.unwrap();
+    let result = LookupClient::new(client, Metrics::new()).look(&Lookup::Claims("demo".into())).await.unwrap();
     assert_eq!(result, LookupResult::Claims(shindan_core::facts::ClaimsFacts::default()));
     assert_eq!(calls.all().len(), 1);
 }
@@ -185,7 +184,7 @@ async fn nothing_more_is_read_if_every_claim_is_bound() {
 async fn a_lookup_without_a_response_times_out() {
     let (client, _) = server(|_| Reply::NoResponse);
     let error =
-        LookupClient::new(client, Metrics::new([])).look(&workload("v1", "ReplicationController")).await.unwrap_err();
+        LookupClient::new(client, Metrics::new()).look(&workload("v1", "ReplicationController")).await.unwrap_err();
     assert_eq!(error.category(), "timeout");
 }
 

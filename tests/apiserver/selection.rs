@@ -41,7 +41,7 @@ async fn excluded_diagnoses_are_deleted_without_an_event() {
     for source in Source::ALL {
         touched.extend(world.apply(Change::ListDone(source), now));
     }
-    let publisher = Publisher::new(client, "shindan-0", Leadership::always(), Metrics::new([]));
+    let publisher = Publisher::new(client, "shindan-0", Leadership::always(), Metrics::new());
     for (subject, _) in touched {
         if let Some(intent) = world.decide(&subject, now).plan.intent {
             publisher.publish(&intent).await.unwrap();

@@ -30,7 +30,7 @@ fn watch(namespaces: &[&str], handler: impl Fn(&Call) -> Reply + Send + Sync + '
 fn watch_within(scope: Scope, handler: impl Fn(&Call) -> Reply + Send + Sync + 'static) -> Watching {
     let (client, calls) = server(handler);
     let (sender, changes) = mpsc::channel(64);
-    let (metrics, health) = (Metrics::new([]), Health::default());
+    let (metrics, health) = (Metrics::new(), Health::default());
     let tasks = spawn(&client, &scope, &sender, &metrics, &health);
     Watching { changes, calls, metrics, health, _tasks: tasks }
 }
@@ -71,7 +71,7 @@ fn label(change: &Change) -> Option<(Source, String)> {
         Change::ObjectDeleted(key) => (Source::Objects(key.kind), format!("-{}", key.object)),
         Change::Service { service, .. } => (Source::Services, format!("+{}", service.name)),
         Change::ServiceDeleted(key) => (Source::Services, format!("-{}", key.name)),
-        Change::LookupResult { .. } => return None,
+        Change::LookupResult { .. } | Change::Catalog(_) => return None,
     })
 }
 

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use shindan_core::api::DiagnosisKind;
 
 use crate::holds;
 use crate::pages::prose;
@@ -11,12 +10,12 @@ use crate::pages::prose;
 #[test]
 fn the_reference_of_the_api_is_up_to_date() {
     let mut out = "# API reference\n\n<!-- Written by `UPDATE=1 cargo test --test docs`, from the schemas in crds/. -->\n\n\
-         Every field of the three kinds, as in `kubectl explain`. [The diagnoses](api.md) describes how the fields relate. \
+         Every field of the kinds of Shindan, as in `kubectl explain`. [The diagnoses](api.md) describes how the fields relate. \
          A field that is not required is absent if it has no value. Fields such as `cause` are plain strings, and \
          fields that a schema does not have are kept: later versions only add some.\n"
         .to_owned();
-    for kind in DiagnosisKind::ALL {
-        let definition = serde_json::to_value(shindan_core::api::crd(kind)).unwrap();
+    for definition in shindan_core::api::crds() {
+        let definition = serde_json::to_value(definition).unwrap();
         let spec = &definition["spec"];
         for version in spec["versions"].as_array().unwrap() {
             kind_of(&mut out, spec, version);

@@ -137,7 +137,7 @@ async fn another_pod_of_the_same_name_is_not_annotated() {
     let kube::Error::Api(status) = refused else { panic!("{refused}") };
     assert_eq!((status.code, status.reason.as_str()), (422, "Invalid"), "{status:?}");
 
-    let publisher = Publisher::new(stage.space.client.clone(), "test", Leadership::always(), Metrics::new([]));
+    let publisher = Publisher::new(stage.space.client.clone(), "test", Leadership::always(), Metrics::new());
     let annotate = async |name: &str, uid: &str| {
         let key = ObjectKey::new(stage.space.name.as_str(), name);
         let object = Reference { api_version: "v1".into(), kind: "Pod".into(), key, uid: Some(uid.to_owned()) };

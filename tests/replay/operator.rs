@@ -22,7 +22,6 @@ use shindan_core::facts::{
     WorkloadFacts, after,
 };
 use shindan_core::reconcile::{self, Annotation, Announcement, DiagnosisKey, Intent, Policy, Record, Write};
-use shindan_core::rules;
 use shindan_core::state::{Caps, Change, Source, World};
 use shindan_core::wire::Dump;
 use tokio::runtime::Runtime;
@@ -239,7 +238,7 @@ impl Operator {
             held_deletion: Arc::default(),
             held_restore: Arc::default(),
         };
-        let metrics = Metrics::new(rules::known().map(|known| known.cause));
+        let metrics = Metrics::new();
         let (election, leadership) = ManualElection::standby();
         election.lead(1, LONG);
         // The gauges of tests have no reader, and tests may last for weeks.

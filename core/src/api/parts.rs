@@ -109,15 +109,15 @@ pub struct ServiceImpact {
 /// A condition in the standard form, with times in our own type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct HealthyCondition {
-    /// The type: `Healthy`, `Ready` or `Stalled`.
+pub struct StatusCondition {
+    /// The type: `Healthy`, `Ready` or `Stalled` of a diagnosis, `Ready` or `TestsPassed` of a rule.
     #[serde(rename = "type")]
     pub kind: Cow<'static, str>,
     /// `True`, `False` or `Unknown`.
     pub status: Cow<'static, str>,
-    /// The cause while the object fails; `Recovered` or `Gone` afterwards.
+    /// The cause while the object fails, without its prefix; `Recovered` or `Gone` afterwards. Of a rule, why it has this status.
     pub reason: String,
-    /// The summary.
+    /// The summary, or what is wrong with the rule.
     #[serde(default)]
     pub message: String,
     /// Time of the last change of `status`.
@@ -144,6 +144,11 @@ pub(crate) fn short_hash(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
     let first = digest.iter().take(5).fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
     format!("{first:010x}")
+}
+
+/// The reason of Events and conditions for a cause: its name without the prefix, which a reason cannot have.
+pub(crate) fn reason_of(cause: &str) -> &str {
+    cause.rsplit_once('/').map_or(cause, |(_, name)| name)
 }
 
 /// Labels of all diagnoses.
@@ -206,7 +211,7 @@ pub struct Head {
     pub truncated: u32,
     /// `Healthy`, and `Ready` and `Stalled` as kstatus reads them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub conditions: Vec<HealthyCondition>,
+    pub conditions: Vec<StatusCondition>,
 }
 
 impl Head {
@@ -269,6 +274,14 @@ pub(super) fn installed(mut crd: CustomResourceDefinition) -> CustomResourceDefi
             }
         }
     }
+    crd
+}
+
+/// The definition of rules as it is installed: users write the spec, and the operator the status.
+pub(super) fn installed_with_status(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
+    let schemas =
+        crd.spec.versions.iter_mut().filter_map(|version| version.schema.as_mut()?.open_api_v3_schema.as_mut());
+    schemas.for_each(signed_formats);
     crd
 }
 

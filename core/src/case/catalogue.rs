@@ -6,7 +6,7 @@ use std::fmt;
 use super::fields::{Path, Signal, Value};
 use super::target::{self, Target};
 use super::{Case, Specificity, Thresholds, WorkloadCase};
-use crate::facts::{Container, NodeFacts, NodeState};
+use crate::facts::{Container, Labels, NodeFacts, NodeState};
 use crate::language::Language;
 
 /// The subject of a signal.
@@ -63,6 +63,24 @@ impl<'a> Subject<'a> {
             Self::Pod(case) => case.pod.node_name.as_deref(),
             Self::Node { node, .. } => Some(&node.facts.name),
             Self::Workload(_) => None,
+        }
+    }
+
+    /// Its namespace; empty for a node.
+    pub(crate) fn namespace(&self) -> &'a str {
+        match self {
+            Self::Pod(case) => &case.pod.key.namespace,
+            Self::Workload(case) => &case.workload.key.namespace,
+            Self::Node { .. } => "",
+        }
+    }
+
+    /// Its labels, or those of the pod template of a workload.
+    pub(crate) fn labels(&self) -> Option<&'a Labels> {
+        match self {
+            Self::Pod(case) => Some(&case.pod.labels),
+            Self::Workload(case) => case.workload.template.as_ref().map(|template| &template.labels),
+            Self::Node { node, .. } => Some(&node.facts.labels),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Conditions of a diagnosis: `Healthy`, and those that kstatus reads, so that `kubectl wait`, Argo CD and Flux can
 //! gate on them.
 
-use crate::api::{DiagnosisState, HealthyCondition};
+use crate::api::{DiagnosisState, StatusCondition, reason_of};
 use crate::facts::Timestamp;
 
 /// The input of the conditions.
@@ -15,10 +15,10 @@ pub(super) struct ConditionInput<'a> {
 }
 
 /// The current conditions. A condition whose status is unchanged keeps its transition time.
-pub(super) fn of(input: ConditionInput<'_>, previous: &[HealthyCondition], now: Timestamp) -> Vec<HealthyCondition> {
+pub(super) fn of(input: ConditionInput<'_>, previous: &[StatusCondition], now: Timestamp) -> Vec<StatusCondition> {
     // The health of a gone object is unknown, but Ready must not be: kstatus would report "in progress".
     let (healthy, ready, stalled, reason) = match input.state {
-        DiagnosisState::Active => ("False", "False", "True", input.cause),
+        DiagnosisState::Active => ("False", "False", "True", reason_of(input.cause)),
         DiagnosisState::Recovered => ("True", "True", "False", "Recovered"),
         DiagnosisState::Gone => ("Unknown", "True", "False", input.gone),
     };
@@ -26,7 +26,7 @@ pub(super) fn of(input: ConditionInput<'_>, previous: &[HealthyCondition], now: 
         .into_iter()
         .map(|(kind, status, message)| {
             let since = previous.iter().find(|c| c.kind == kind && c.status == status);
-            HealthyCondition {
+            StatusCondition {
                 kind: kind.into(),
                 status: status.into(),
                 reason: reason.to_owned(),

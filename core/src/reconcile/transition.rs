@@ -4,7 +4,7 @@ use super::{
     Action, Announcement, Composition, DiagnosisKey, Intent, Object, Plan, Policy, Record, Reference, Write,
     conditions, note,
 };
-use crate::api::{API_VERSION, DiagnosisKind, DiagnosisState, short_hash};
+use crate::api::{API_VERSION, DiagnosisKind, DiagnosisState, reason_of, short_hash};
 use crate::facts::{ObjectKey, Timestamp, after, seconds_between};
 use crate::language::Language;
 
@@ -144,7 +144,7 @@ fn announcement(
         regarding: object.regarding(key),
         related: Some(Reference { api_version: API_VERSION.into(), kind, key: key.object.clone(), uid: None }),
         warning: !is_end,
-        reason: if is_end { "Recovered".to_owned() } else { head.cause.clone() },
+        reason: if is_end { "Recovered" } else { reason_of(&head.cause) }.to_owned(),
         action,
         note: text,
         time: head.last_transition.unwrap_or(Timestamp::UNIX_EPOCH),

@@ -3,29 +3,37 @@
 //! A process has one catalogue, which [`install`] replaces as a whole.
 
 mod cause;
+mod check;
 mod command;
 mod comparison;
 mod compile;
 mod compiled;
+mod cost;
 mod embedded;
+mod exception;
 mod expression;
 pub mod file;
 mod order;
 mod place;
 mod problem;
+mod read;
 mod template;
 #[cfg(test)]
 mod tests;
 mod typing;
 mod words;
 
+use std::cell::RefCell;
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
 pub(crate) use self::cause::Cause;
-pub use self::compiled::Catalog;
+pub use self::compiled::{Additions, Catalog};
 use self::file::CauseFile;
+use self::problem::Fault;
 pub use self::problem::Located;
+pub use self::read::{FileTests, Read, SourceFile, names_of, read};
 use super::rule::{Explain, Known, Rule};
+use crate::api::{CauseException, RuleTest};
 use crate::case::fields::Path;
 use crate::case::{Case, Finding, Remedy};
 use crate::facts::NamesOf;
@@ -34,14 +42,21 @@ use crate::signals::{self, Catalogue, Context, Matched, Subject};
 
 static CURRENT: LazyLock<RwLock<Arc<Catalog>>> = LazyLock::new(|| RwLock::new(Arc::new(Catalog::default())));
 
+thread_local! {
+    static OF_THREAD: RefCell<Option<Arc<Catalog>>> = const { RefCell::new(None) };
+}
+
 /// The catalogue of this process.
 pub fn current() -> Arc<Catalog> {
+    if let Some(catalog) = OF_THREAD.with_borrow(Clone::clone) {
+        return catalog;
+    }
     CURRENT.read().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// Replaces the catalogue of this process.
-pub fn install(catalog: Catalog) {
-    *CURRENT.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalog);
+pub fn install(catalog: Arc<Catalog>) {
+    *CURRENT.write().unwrap_or_else(PoisonError::into_inner) = catalog;
 }
 
 /// All complete cause files of the catalogue.
@@ -49,45 +64,45 @@ pub fn files() -> Vec<Arc<CauseFile>> {
     embedded::with(current().added())
 }
 
-/// A cause file on disk.
-#[derive(Debug, Clone)]
-pub struct SourceFile {
-    pub path: String,
-    pub text: String,
+/// Runs a closure with another catalogue on this thread, in place of that of the process.
+pub fn within<T>(catalog: Arc<Catalog>, run: impl FnOnce() -> T) -> T {
+    let before = OF_THREAD.replace(Some(catalog));
+    let result = run();
+    OF_THREAD.set(before);
+    result
 }
 
-/// Reads cause files and reports every error with its position. Returns the causes without errors.
-///
-/// The files are compiled together with the embedded causes, which they can reference and replace.
-pub fn read(sources: &[SourceFile]) -> (Vec<Arc<CauseFile>>, Vec<Located>) {
-    let mut located = Vec::new();
-    let mut parsed: Vec<Arc<CauseFile>> = Vec::new();
-    let mut of_cause: Vec<(String, &SourceFile)> = Vec::new();
-    for source in sources {
-        match CauseFile::parse(&source.text) {
-            Ok(file) if of_cause.iter().any(|(cause, _)| *cause == file.cause) => {
-                let message = format!("{} is in another file too", file.cause);
-                located.push(Located::of_file(&source.path, message));
-            }
-            Ok(file) => {
-                of_cause.push((file.cause.clone(), source));
-                parsed.push(Arc::new(file));
-            }
-            Err(error) => located.push(Located::of_parser(&source.path, &error)),
+/// The causes and exceptions of a rule whose texts have the right form, or every error with its path in the spec.
+pub(crate) fn compile_rule(
+    causes: &[Arc<CauseFile>],
+    exceptions: &[CauseException],
+    tests: &[RuleTest],
+) -> Result<Additions, Vec<String>> {
+    let line = |path: &str, fault: &Fault| match &fault.hint {
+        Some(hint) => format!("{path}: {}; {hint}", fault.message),
+        None => format!("{path}: {}", fault.message),
+    };
+    if let Some(fault) = check::bounds(causes, exceptions, tests) {
+        return Err(vec![line("spec", &fault)]);
+    }
+    let mut errors = Vec::new();
+    for (at, file) in causes.iter().enumerate() {
+        errors.extend(check::prefixed(&file.cause).map(|fault| line(&format!("causes.{at}.cause"), &fault)));
+        if causes.iter().take(at).any(|other| other.cause == file.cause) {
+            errors.push(line(&format!("causes.{at}.cause"), &Fault::new(format!("{} is there twice", file.cause))));
         }
     }
-    let mut problems = Vec::new();
-    compile::check(&embedded::with(&parsed), &mut problems);
-    let mut wrong: Vec<String> = Vec::new();
-    for problem in problems {
-        if let Some((_, source)) = of_cause.iter().find(|(cause, _)| *cause == problem.cause) {
-            wrong.push(problem.cause.clone());
-            located.push(Located::new(problem, &source.path, &source.text));
-        }
+    for problem in check::causes(causes) {
+        let at = causes.iter().position(|file| file.cause == problem.cause).unwrap_or_default();
+        errors.push(line(&format!("causes.{at}.{}", problem.path), &problem.fault));
     }
-    located.sort_by(|a, b| (&a.file, a.place).cmp(&(&b.file, b.place)));
-    parsed.retain(|file| !wrong.contains(&file.cause));
-    (parsed, located)
+    let checked = check::exceptions(exceptions, causes);
+    errors.extend(checked.problems.iter().map(|problem| line(&problem.path, &problem.fault)));
+    if errors.is_empty() {
+        Ok(Additions { causes: causes.to_vec(), exceptions: checked.exceptions })
+    } else {
+        Err(errors)
+    }
 }
 
 /// The explanation of a cause. A text without a translation is in English.

@@ -50,8 +50,11 @@ pub fn diagnose(case: &Case<'_>) -> Outcome {
 /// be reported under another cause.
 fn without_ignored(case: &Case<'_>, findings: Vec<Match>) -> Vec<Match> {
     let overrides = &case.surroundings.overrides;
-    let (ignored, mut reported): (Vec<_>, Vec<_>) =
-        findings.into_iter().partition(|found| overrides.ignores(found.rule.cause));
+    let catalog = catalog::current();
+    let (namespace, labels) = (&*case.pod.key.namespace, Some(&case.pod.labels));
+    let (ignored, mut reported): (Vec<_>, Vec<_>) = findings
+        .into_iter()
+        .partition(|found| overrides.ignores(found.rule.cause) || catalog.ignores(found.rule.cause, namespace, labels));
     reported.retain(|found| {
         let is_symptom = found.rule.specificity >= Specificity::Symptom;
         let own = &found.finding.container;

@@ -8,6 +8,7 @@ use crate::case::Ledger;
 use crate::facts::{Lookup, LookupResult, Phase, PodFacts, Timestamp};
 use crate::outbox::{Lane, Subject};
 use crate::reconcile::Bearer;
+use crate::rules::catalog;
 
 impl World {
     /// Applies a change and returns the affected subjects.
@@ -50,6 +51,12 @@ impl World {
                 decide::workload::forget_gone_workload(self, &key);
                 self.reported.spared.forget(&key);
                 self.reported.records_mut(key.kind).deleted(&key.object)
+            }
+            Change::Catalog(catalog) => {
+                self.settings.follow(&catalog);
+                catalog::install(catalog);
+                let pods = self.cluster.unhealthy().map(Subject::Pod);
+                pods.chain(self.regular_subjects()).map(|subject| (subject, Lane::Resync)).collect()
             }
             Change::LookupResult { result: LookupResult::Pods(pods), .. } => {
                 // Skips pods that were deleted since, and pods whose newer full facts the watch has delivered.

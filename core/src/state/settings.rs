@@ -3,11 +3,14 @@
 use super::Selection;
 use crate::case::Thresholds;
 use crate::reconcile::Policy;
+use crate::rules::catalog::{self, Catalog};
 
 /// How to decide.
 #[derive(Debug)]
 pub struct Settings {
     pub(in crate::state) thresholds: Thresholds,
+    /// The thresholds that the user has chosen, without those of rules.
+    chosen: &'static [(&'static str, i64)],
     pub(in crate::state) policy: Policy,
     /// Whether lookups are performed, so that waiting for their results makes sense.
     pub(in crate::state) lookups_enabled: bool,
@@ -20,14 +23,22 @@ pub struct Settings {
 
 impl Settings {
     pub(in crate::state) fn new(thresholds: Thresholds, policy: Policy) -> Self {
+        let chosen = thresholds.chosen;
+        let thresholds = Thresholds { chosen: catalog::current().chosen(chosen), ..thresholds };
         Self {
             thresholds,
+            chosen,
             policy,
             lookups_enabled: false,
             reads_logs: false,
             reads_names: false,
             selection: Selection::default(),
         }
+    }
+
+    /// Takes over the thresholds of the causes of rules.
+    pub(in crate::state) fn follow(&mut self, catalog: &Catalog) {
+        self.thresholds.chosen = catalog.chosen(self.chosen);
     }
 
     /// Enables waiting for lookups: their results arrive as changes.

@@ -8,7 +8,6 @@ use shindan_core::facts::{
     ClaimsFacts, IGNORE, NEVER_READY_AFTER, Overrides, Owner, PodFacts, ReachedFacts, WorkloadFacts, WorkloadName,
 };
 use shindan_core::reconcile::Policy;
-use shindan_core::rules;
 use shindan_core::state::{Annotate, Caps};
 use shindan_core::wire::Dump;
 use tokio::sync::{mpsc, oneshot};
@@ -132,7 +131,7 @@ impl Running {
     fn led_by(fake: Fake, world: World, leadership: Option<Leadership>) -> Self {
         let fake = Arc::new(fake);
         let (sender, receiver) = mpsc::channel(64);
-        let metrics = Metrics::new(rules::known().map(|known| known.cause));
+        let metrics = Metrics::new();
         let started = Instant::now();
         let cluster = FakeCluster { fake: fake.clone(), started };
         let mut engine = Engine::new(world, cluster, metrics.clone(), Pace::default(), receiver);

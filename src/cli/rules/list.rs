@@ -27,7 +27,7 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> anyhow::Result<Ending> {
     files.sort_by(|a, b| (place(a), &a.cause).cmp(&(place(b), &b.cause)));
     let counts = args.lang.is_some_and(|lang| Language::from(lang) == Language::Japanese);
     let rows = files.iter().map(|file| {
-        let row = [&*file.cause, &*file.category, &*file.on, precedence(file.precedence)].map(str::to_owned);
+        let row = [&*file.cause, &*file.category, &*file.signal, precedence(file.precedence)].map(str::to_owned);
         let texts = counts.then(|| translated(file)).map(|(done, all)| format!("{done}/{all}"));
         row.into_iter().chain(texts).collect()
     });

@@ -1,20 +1,23 @@
-//! `shindan rules test`: fixtures of causes, and what their heads expect.
+//! `shindan rules test`: rules with tests; or fixtures of causes, and what their heads expect.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use shindan_core::fixture;
-use shindan_core::rules;
-use shindan_core::rules::catalog::{self, Catalog};
+use shindan_core::rules::catalog::{self, Catalog, Read, SourceFile};
+use shindan_core::{fixture, rules, user_rules};
 
 use super::{Ending, Streams, counted};
 use crate::cli::cause_files::{entries, is_yaml, sources};
 
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// The folder of a cause, or a folder of such folders: CAUSE/*.yaml have the cause, and CAUSE/not-*.yaml look like it
-    #[arg(value_name = "DIR")]
-    folder: PathBuf,
-    /// Add these cause files, or those of these folders, to the catalogue. A file with an error is reported and left out
+    /// A rule with tests, or a folder of them; or the folder of a cause, or a folder of such folders: CAUSE/*.yaml have the
+    /// cause, and CAUSE/not-*.yaml look like it
+    #[arg(value_name = "FILE|DIR")]
+    path: PathBuf,
+    /// Add these rules or cause files, or those of these folders, to the catalogue. A file with an error is reported and left
+    /// out
     #[arg(long, value_name = "FILE")]
     rules: Vec<PathBuf>,
 }
@@ -29,29 +32,64 @@ struct Tested {
 }
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
-    let (added, errors) = catalog::read(&sources(&args.rules)?);
-    let mut tested = Tested { errors: errors.iter().map(ToString::to_string).collect(), ..Tested::default() };
-    catalog::install(Catalog::with(added.clone()));
-    let mut folders: Vec<PathBuf> = entries(&args.folder)?.into_iter().filter(|path| path.is_dir()).collect();
-    let is_of_cause = folders.is_empty() && entries(&args.folder)?.iter().any(|path| is_yaml(path));
-    if is_of_cause {
-        folders.push(args.folder.clone());
+    let mut added = sources(&args.rules)?;
+    let tested: Vec<SourceFile> = sources(std::slice::from_ref(&args.path))?.into_iter().filter(is_rule).collect();
+    let paths: BTreeSet<String> = tested.iter().map(|rule| rule.path.clone()).collect();
+    added.retain(|file| !paths.contains(&file.path));
+    added.extend(tested);
+    let read = catalog::read(&added);
+    catalog::install(Arc::new(Catalog::with(read.additions.clone())));
+    let (counts, mut errors) = match (paths.is_empty(), read.errors.is_empty()) {
+        (true, _) => fixtures(&args.path, &read)?,
+        (false, true) => rules_of(&paths, &read),
+        // The tests of an invalid rule would fail for that alone.
+        (false, false) => (counted(paths.len(), "rule"), Vec::new()),
+    };
+    errors.splice(0..0, read.errors.iter().map(ToString::to_string));
+    for error in &errors {
+        writeln!(streams.out, "{error}")?;
     }
-    anyhow::ensure!(!folders.is_empty(), "{} has no fixtures and no folder of a cause", args.folder.display());
+    writeln!(streams.out, "{counts}: {}", counted(errors.len(), "error"))?;
+    Ok(if errors.is_empty() { Ending::Good } else { Ending::Partly })
+}
+
+fn is_rule(file: &SourceFile) -> bool {
+    file.text.lines().any(|line| line.trim_end() == "kind: DiagnosisRule")
+}
+
+/// Runs the tests of rules. Returns the counts and the errors.
+fn rules_of(paths: &BTreeSet<String>, read: &Read) -> (String, Vec<String>) {
+    let (mut tests, mut errors) = (0, Vec::new());
+    for of in read.tests.iter().filter(|of| paths.contains(&of.path)) {
+        tests += of.tests.len();
+        if of.tests.is_empty() {
+            errors.push(format!("{}: the rule has no test", of.path));
+        }
+        let failures = user_rules::failures(&of.own, &of.tests);
+        errors.extend(failures.iter().map(|failure| format!("{}: {failure}", of.path)));
+    }
+    (format!("{}, {}", counted(paths.len(), "rule"), counted(tests, "test")), errors)
+}
+
+/// Tests fixtures in folders. Returns the counts and the errors.
+fn fixtures(path: &Path, read: &Read) -> anyhow::Result<(String, Vec<String>)> {
+    let mut tested = Tested::default();
+    let mut folders: Vec<PathBuf> = entries(path)?.into_iter().filter(|path| path.is_dir()).collect();
+    let is_of_cause = folders.is_empty() && entries(path)?.iter().any(|path| is_yaml(path));
+    if is_of_cause {
+        folders.push(path.to_owned());
+    }
+    anyhow::ensure!(!folders.is_empty(), "{} has no rules, no fixtures and no folder of a cause", path.display());
     for folder in &folders {
         tested.folder(folder)?;
     }
     let has_folder = |cause: &str| folders.iter().any(|folder| name_of(folder) == cause);
-    for file in added.iter().filter(|file| !is_of_cause && !has_folder(&file.cause)) {
-        tested.errors.push(format!("{}/{}: no fixture and no near miss", args.folder.display(), file.cause));
-    }
-    for error in &tested.errors {
-        writeln!(streams.out, "{error}")?;
+    for file in read.additions.causes.iter().filter(|file| !is_of_cause && !has_folder(&file.cause)) {
+        tested.errors.push(format!("{}/{}: no fixture and no near miss", path.display(), file.cause));
     }
     let Tested { causes, fixtures, near_misses, errors } = tested;
     let parts = [counted(causes, "cause"), counted(fixtures, "fixture"), counted(near_misses, "near miss")];
-    writeln!(streams.out, "{}: {}", parts.join(", "), counted(errors.len(), "error"))?;
-    Ok(if errors.is_empty() { Ending::Good } else { Ending::Partly })
+    Ok((parts.join(", "), errors))
 }
 
 impl Tested {

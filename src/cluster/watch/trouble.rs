@@ -14,13 +14,7 @@ pub(super) struct Trouble {
 
 impl Trouble {
     pub(super) fn of(error: watcher::Error, what: &str) -> Self {
-        let failure = match error {
-            watcher::Error::InitialListFailed(e)
-            | watcher::Error::WatchStartFailed(e)
-            | watcher::Error::WatchFailed(e) => Failure::from_kube(e),
-            watcher::Error::WatchError(status) => Failure::from_kube(kube::Error::Api(status)),
-            watcher::Error::NoResourceVersion => Failure::Unreadable("an object without resourceVersion".to_owned()),
-        };
+        let failure = failure_of(error);
         let message = match (&failure, failure.category()) {
             (_, "forbidden") => format!(
                 "not allowed to list and watch {what}; is the operator's ClusterRole the one of this version? ({failure})"
@@ -41,6 +35,17 @@ impl Trouble {
     /// Whether the resource version has expired. This is expected: the watch lists again.
     pub(super) fn is_expiry(&self) -> bool {
         self.category == "expired"
+    }
+}
+
+/// The failure of a request of a watch.
+pub(in crate::cluster) fn failure_of(error: watcher::Error) -> Failure {
+    match error {
+        watcher::Error::InitialListFailed(e) | watcher::Error::WatchStartFailed(e) | watcher::Error::WatchFailed(e) => {
+            Failure::from_kube(e)
+        }
+        watcher::Error::WatchError(status) => Failure::from_kube(kube::Error::Api(status)),
+        watcher::Error::NoResourceVersion => Failure::Unreadable("an object without resourceVersion".to_owned()),
     }
 }
 

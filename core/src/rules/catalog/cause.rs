@@ -247,12 +247,32 @@ impl Cause {
         chosen.map_or(0, |(_, threshold)| threshold.seconds(thresholds))
     }
 
+    /// The threshold in seconds, if it is the same for each occurrence.
+    pub(super) fn fixed_threshold(&self) -> Option<i64> {
+        match &*self.threshold {
+            [(None, Threshold::Seconds(seconds))] => Some(*seconds),
+            _ => None,
+        }
+    }
+
     pub(crate) fn has_threshold(&self) -> bool {
         self.threshold.iter().any(|(_, threshold)| !matches!(threshold, Threshold::Seconds(0)))
     }
 
     pub(crate) fn precedence(&self) -> Specificity {
         self.rule.specificity
+    }
+
+    /// Whether one of its conditions was once not evaluated, as it would have taken too long.
+    pub(super) fn is_over_budget(&self) -> bool {
+        let conditions = self.conditions.iter().filter_map(|condition| condition.when.as_ref());
+        let thresholds = self.threshold.iter().filter_map(|(when, _)| when.as_ref());
+        let texts = self.report.get().into_iter().flat_map(|report| {
+            let summary = report.summary.iter().filter_map(|(when, _)| when.as_ref());
+            let remedies = report.remedies.iter().filter_map(|remedy| remedy.when.as_ref());
+            summary.chain(remedies).chain(&report.noted)
+        });
+        conditions.chain(thresholds).chain(texts).any(Expression::is_over_budget)
     }
 
     pub(super) fn applies(&self, vocabulary: &Vocabulary, hits: &Hits, context: &Context<'_>) -> bool {

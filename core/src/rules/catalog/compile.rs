@@ -52,18 +52,18 @@ pub(super) fn report(signal: &'static Definition, file: &CauseFile, problems: &m
     report
 }
 
-/// Reports all errors of complete files.
-pub(super) fn check(files: &[Arc<CauseFile>], problems: &mut Vec<Problem>) {
-    for signal in signals::ALL {
-        let files = files.iter().filter(|file| file.on == signal.name);
-        of_signal(signal, &files.map(|file| (file.clone(), None)).collect::<Vec<_>>(), problems);
-    }
-    for file in files {
-        problems.extend(unknown_signal(file));
-        if let Some(signal) = signals::ALL.iter().find(|signal| signal.name == file.on) {
-            report(signal, file, problems);
-        }
-    }
+/// Compiles a condition over the fields of a signal, for a cause of it. Adds errors to `problems`.
+pub(super) fn condition(
+    signal: &'static Definition,
+    cause: &str,
+    source: Option<&String>,
+    path: &str,
+    problems: &mut Vec<Problem>,
+) -> Option<Expression> {
+    let mut compiler = Compiler { cause: cause.to_owned(), ..Compiler::new(signal) };
+    let expression = compiler.expression(source, path);
+    problems.append(&mut compiler.problems);
+    expression
 }
 
 /// Compiles the causes of one signal.
@@ -346,12 +346,4 @@ fn threshold(text: &str) -> Option<Threshold> {
         _ => return None,
     };
     number.parse::<i64>().ok().map(|number| Threshold::Seconds(number * factor))
-}
-
-/// Reports a signal that does not exist.
-fn unknown_signal(file: &CauseFile) -> Option<Problem> {
-    let names = signals::ALL.iter().map(|signal| signal.name);
-    let is_known = names.clone().any(|name| name == file.on);
-    let fault = (!is_known).then(|| Fault::unknown("signal", &file.on, names))?;
-    Some(Problem { cause: file.cause.clone(), path: "on".to_owned(), fault })
 }

@@ -1,14 +1,16 @@
 //! A compiled catalogue: the causes of each signal, with one search for all their patterns.
 
-use std::collections::HashMap;
-use std::sync::{Arc, LazyLock};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use super::cause::Cause;
 use super::compile::{self, Input};
 use super::embedded::{self, HEADS};
+use super::exception::Exception;
 use super::file::CauseFile;
 use super::words::Vocabulary;
 use crate::case::{Case, Specificity, Verdict};
+use crate::facts::Labels;
 use crate::rules::rule::Rule;
 use crate::signals::{self, Context, Definition, Signal, Source, Subject};
 
@@ -27,11 +29,26 @@ static EMBEDDED: LazyLock<Vec<Arc<OfSignal>>> = LazyLock::new(|| {
 
 /// The embedded causes of a signal, merged with `added`.
 fn of_signal(signal: &'static Definition, added: &[Arc<CauseFile>]) -> OfSignal {
-    let embedded = HEADS.iter().filter(|(head, _)| head.on == signal.name && !embedded::is_replaced(head, added));
+    let embedded = HEADS.iter().filter(|(head, _)| head.signal == signal.name && !embedded::is_replaced(head, added));
     let embedded = embedded.map(|(head, whole)| (head.clone(), Some(*whole)));
-    let added = added.iter().filter(|file| file.on == signal.name).map(|file| (file.clone(), None));
+    let added = added.iter().filter(|file| file.signal == signal.name).map(|file| (file.clone(), None));
     let inputs: Vec<Input> = embedded.chain(added).collect();
     compile::of_signal(signal, &inputs, &mut Vec::new())
+}
+
+/// A cause, and its threshold in seconds.
+type Chosen = (&'static str, i64);
+
+/// Keeps thresholds for the life of the process, each set once.
+fn kept(chosen: Vec<Chosen>) -> &'static [Chosen] {
+    static SETS: Mutex<Vec<&[Chosen]>> = Mutex::new(Vec::new());
+    let mut sets = SETS.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = sets.iter().find(|set| ***set == *chosen).copied();
+    known.unwrap_or_else(|| {
+        let set: &'static [Chosen] = chosen.leak();
+        sets.push(set);
+        set
+    })
 }
 
 /// All causes, by signal.
@@ -40,35 +57,78 @@ pub struct Catalog {
     /// In the order of [`signals::ALL`]. A signal without added causes shares the embedded ones.
     signals: Vec<Arc<OfSignal>>,
     by_name: HashMap<&'static str, Arc<Cause>>,
-    added: Vec<Arc<CauseFile>>,
+    added: Additions,
+}
+
+/// What users add to the embedded causes.
+#[derive(Debug, Clone, Default)]
+pub struct Additions {
+    pub causes: Vec<Arc<CauseFile>>,
+    pub exceptions: Vec<Arc<Exception>>,
+}
+
+impl Additions {
+    /// Adds others.
+    pub fn extend(&mut self, other: Self) {
+        self.causes.extend(other.causes);
+        self.exceptions.extend(other.exceptions);
+    }
 }
 
 impl Default for Catalog {
     /// The embedded catalogue.
     fn default() -> Self {
-        Self::with(Vec::new())
+        Self::with(Additions::default())
     }
 }
 
 impl Catalog {
-    /// The embedded causes and `added`, which [`read`](super::read) has checked. A cause with the name of an embedded one replaces
-    /// it.
-    pub fn with(added: Vec<Arc<CauseFile>>) -> Self {
+    /// The embedded causes and `added`, which were checked. A cause with the name of an embedded one replaces it.
+    pub fn with(added: Additions) -> Self {
+        let causes = &added.causes;
         let is_replaced_in =
-            |signal: &str| HEADS.iter().any(|(head, _)| head.on == signal && embedded::is_replaced(head, &added));
+            |signal: &str| HEADS.iter().any(|(head, _)| head.signal == signal && embedded::is_replaced(head, causes));
         let signals = EMBEDDED.iter().zip(signals::ALL).map(|(embedded, signal)| {
-            let is_changed = added.iter().any(|file| file.on == signal.name) || is_replaced_in(signal.name);
-            if is_changed { Arc::new(of_signal(signal, &added)) } else { embedded.clone() }
+            let is_changed = causes.iter().any(|file| file.signal == signal.name) || is_replaced_in(signal.name);
+            if is_changed { Arc::new(of_signal(signal, causes)) } else { embedded.clone() }
         });
         let signals: Vec<Arc<OfSignal>> = signals.collect();
-        let causes = signals.iter().flat_map(|of| &of.causes);
-        let by_name = causes.map(|cause| (cause.name(), cause.clone())).collect();
+        let all = signals.iter().flat_map(|of| &of.causes);
+        let by_name = all.map(|cause| (cause.name(), cause.clone())).collect();
         Self { signals, by_name, added }
     }
 
     /// The causes that were added to the embedded ones.
     pub fn added(&self) -> &[Arc<CauseFile>] {
-        &self.added
+        &self.added.causes
+    }
+
+    /// Thresholds that the user has chosen, with those of the added causes: they count as chosen too. The user's come first.
+    pub fn chosen(&self, by_user: &'static [Chosen]) -> &'static [Chosen] {
+        let added = self.added.causes.iter().filter_map(|file| {
+            let cause = self.by_name.get(file.cause.as_str())?;
+            Some((cause.name(), cause.fixed_threshold()?))
+        });
+        let all: Vec<Chosen> = by_user.iter().copied().chain(added).collect();
+        if all.len() == by_user.len() { by_user } else { kept(all) }
+    }
+
+    /// Whether a user chose not to report a cause of an object with these labels.
+    pub(crate) fn ignores(&self, cause: &str, namespace: &str, labels: Option<&Labels>) -> bool {
+        self.added.exceptions.iter().any(|exception| exception.ignores(cause, namespace, labels))
+    }
+
+    /// Whether a user restricted a cause so that it does not apply to this occurrence.
+    fn excludes(&self, cause: &Cause, context: &Context<'_>) -> bool {
+        self.added.exceptions.iter().any(|exception| exception.excludes(cause.name(), context))
+    }
+
+    /// Added or restricted causes with a condition that was once not evaluated, as it would have taken too long.
+    pub fn over_budget(&self) -> BTreeSet<&str> {
+        let added = self.added.causes.iter().filter_map(|file| self.by_name.get(file.cause.as_str()));
+        let causes = added.filter(|cause| cause.is_over_budget()).map(|cause| cause.name());
+        let exceptions = self.added.exceptions.iter().filter(|exception| exception.is_over_budget());
+        causes.chain(exceptions.map(|exception| exception.cause)).collect()
     }
 
     pub(super) fn of(&self, signal: &str) -> Option<&OfSignal> {
@@ -86,6 +146,11 @@ impl Catalog {
         self.causes(signal).len()
     }
 
+    /// The name of a cause, if the catalogue has it.
+    pub fn name(&self, cause: &str) -> Option<&'static str> {
+        self.named(cause).map(|cause| cause.name())
+    }
+
     /// The cause with this name.
     pub(crate) fn named(&self, cause: &str) -> Option<&Arc<Cause>> {
         self.by_name.get(cause)
@@ -101,7 +166,9 @@ impl Catalog {
         self.of(context.signal.definition().name).into_iter().flat_map(move |of| {
             let hits = of.vocabulary.look(context.signal.message());
             let causes = of.causes.iter().enumerate();
-            causes.filter(move |(_, cause)| cause.applies(&of.vocabulary, &hits, context))
+            causes.filter(move |(_, cause)| {
+                cause.applies(&of.vocabulary, &hits, context) && !self.excludes(cause, context)
+            })
         })
     }
 

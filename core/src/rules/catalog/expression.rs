@@ -1,12 +1,14 @@
 //! CEL conditions over the fields of a signal.
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use cel::common::ast::{EntryExpr, Expr, IdedExpr};
 use cel::{Context, Env, Program};
 
 use super::comparison::Comparison;
+use super::cost::{self, Size};
 use super::problem::Fault;
 use super::typing;
 use crate::case::fields::{Fields, Path};
@@ -23,11 +25,20 @@ pub(crate) struct Expression {
     paths: Box<[Path]>,
     /// The same condition in simple form, if possible.
     plain: Option<Comparison>,
+    /// Whether it was once not evaluated, as the values would have taken too many steps.
+    is_over_budget: AtomicBool,
 }
+
+/// Most characters of a condition, and how deep its brackets may be nested: the parser is recursive.
+const LENGTH_MAX: usize = 1000;
+const DEPTH_MAX: usize = 30;
 
 impl Expression {
     /// Compiles a condition.
     pub(crate) fn compile(source: &str) -> Result<Self, Fault> {
+        if let Some(fault) = too_large(source) {
+            return Err(fault);
+        }
         let program = STANDARD.compile(source).map_err(|errors| {
             let first = errors.errors.first();
             let at = first.filter(|error| error.pos.0 == 1).and_then(|error| usize::try_from(error.pos.1).ok());
@@ -42,7 +53,7 @@ impl Expression {
         paths.dedup();
         let paths = paths.iter().map(|path| super::path(path)).collect();
         let plain = Comparison::of(program.expression());
-        Ok(Self { program: Some(Box::new(program)), paths, plain })
+        Ok(Self { program: Some(Box::new(program)), paths, plain, is_over_budget: AtomicBool::new(false) })
     }
 
     /// Drops the CEL tree if the condition is simple.
@@ -60,8 +71,27 @@ impl Expression {
     pub(crate) fn holds(&self, fields: &dyn Fields) -> bool {
         match &self.plain {
             Some(plain) => plain.holds(fields),
-            None => matches!(self.evaluate(fields), Ok(cel::Value::Bool(true))),
+            None => !self.exceeds(fields) && matches!(self.evaluate(fields), Ok(cel::Value::Bool(true))),
         }
+    }
+
+    /// Whether the present values would take too many steps.
+    fn exceeds(&self, fields: &dyn Fields) -> bool {
+        let Some(program) = &self.program else { return false };
+        let sizes: Vec<(&str, Size)> =
+            self.paths.iter().map(|path| (path.as_str(), Size::of(&fields.value(path)))).collect();
+        let size =
+            |path: &str| sizes.iter().find(|(known, _)| *known == path).map_or_else(Size::default, |(_, size)| *size);
+        let exceeds = cost::estimate(program.expression(), &size) > cost::BUDGET;
+        if exceeds {
+            self.is_over_budget.store(true, Ordering::Relaxed);
+        }
+        exceeds
+    }
+
+    /// Whether it was once not evaluated, as the values would have taken too many steps.
+    pub(super) fn is_over_budget(&self) -> bool {
+        self.is_over_budget.load(Ordering::Relaxed)
     }
 
     #[cfg(test)]
@@ -75,6 +105,12 @@ impl Expression {
         let faults = typing::check(program.expression(), source, field);
         if !faults.is_empty() || self.plain.is_some() {
             return faults;
+        }
+        let steps = cost::estimate(program.expression(), &|path| Size::usual(field(path)));
+        if steps > cost::BUDGET {
+            let hint = Some("loops within loops multiply; compare with fields that hold one value".to_owned());
+            let message = format!("it can take {steps} steps, and {} are allowed", cost::BUDGET);
+            return vec![Fault { hint, ..Fault::new(message) }];
         }
         match self.evaluate(&Samples(field)) {
             Ok(cel::Value::Bool(_)) => Vec::new(),
@@ -92,6 +128,26 @@ impl Expression {
         }
         program.execute(&context).map_err(|error| error.to_string())
     }
+}
+
+/// An expression that is longer or nested deeper than any useful one.
+fn too_large(source: &str) -> Option<Fault> {
+    let length = source.chars().count();
+    if length > LENGTH_MAX {
+        return Some(Fault::new(format!("it has {length} characters, and {LENGTH_MAX} are allowed")));
+    }
+    let mut depth = 0_usize;
+    for (at, character) in source.chars().enumerate() {
+        depth = match character {
+            '(' | '[' | '{' => depth + 1,
+            ')' | ']' | '}' => depth.saturating_sub(1),
+            _ => depth,
+        };
+        if depth > DEPTH_MAX {
+            return Some(Fault { at: Some(at + 1), ..Fault::new(format!("nested more than {DEPTH_MAX} deep")) });
+        }
+    }
+    None
 }
 
 /// A sample value of the type of each field.
@@ -166,5 +222,67 @@ pub(super) fn path(expression: &IdedExpr) -> Option<String> {
         Expr::Ident(name) => Some(name.clone()),
         Expr::Select(select) if !select.test => Some(format!("{}.{}", path(&select.operand)?, select.field)),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A list of this length in `s.list`.
+    struct Long(usize);
+
+    impl Fields for Long {
+        fn value(&self, _: &Path) -> Cow<'_, Value> {
+            Cow::Owned(Value::List((0..self.0).map(|n| n.to_string()).collect()))
+        }
+    }
+
+    #[test]
+    fn condition_that_would_take_too_long_is_not_evaluated() {
+        let nested = Expression::compile("s.list.exists(x, s.list.exists(y, x == y))").unwrap();
+        assert!(nested.holds(&Long(20)) && !nested.is_over_budget());
+        assert!(!nested.holds(&Long(2000)), "four million comparisons");
+        assert!(nested.is_over_budget());
+    }
+
+    #[test]
+    fn loops_that_multiply_are_refused() {
+        let list = |path: &str| (path == "s.list").then_some(FieldType::List);
+        let faults = |source: &str| Expression::compile(source).unwrap().faults(source, &list);
+        assert!(faults("s.list.exists(x, s.list.exists(y, x == y))").is_empty());
+        let [fault] = &*faults("s.list.exists(x, s.list.exists(y, s.list.exists(z, x == y && y == z)))") else {
+            panic!("it is refused")
+        };
+        assert!(fault.message.starts_with("it can take ") && fault.message.ends_with(" steps, and 20000 are allowed"));
+    }
+
+    /// A test runs in a thread with 2 MiB of stack.
+    #[test]
+    fn hostile_expressions_are_refused_and_overflow_no_stack() {
+        let repeated = |part: &str, end: &str| format!("{}{end}", part.repeat(LENGTH_MAX / part.len()));
+        for (part, end) in [
+            ("!", "true"),
+            ("-", "1"),
+            ("(", ""),
+            ("[", ""),
+            ("{", ""),
+            ("a?", ""),
+            ("a+", "a"),
+            ("a.", "b"),
+            ("a&&", "a"),
+            ("a[0]", ""),
+            ("x?true:", "false"),
+            ("'", ""),
+            ("\\", ""),
+        ] {
+            let source: String = repeated(part, end).chars().take(LENGTH_MAX).collect();
+            if let Ok(expression) = Expression::compile(&source) {
+                let _ = expression.faults(&source, &|_| Some(FieldType::Flag));
+                assert!(!expression.holds(&Long(1)) || part == "!", "{part}");
+            }
+        }
+        let long = "a".repeat(LENGTH_MAX + 1);
+        assert_eq!(Expression::compile(&long).unwrap_err().message, "it has 1001 characters, and 1000 are allowed");
     }
 }

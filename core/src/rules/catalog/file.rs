@@ -14,13 +14,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[cfg_attr(shindan, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CauseFile {
-    /// Name of the cause. It is the Event reason, a label and a metric label: never rename it.
-    #[cfg_attr(shindan, schemars(regex(pattern = "^[A-Z][A-Za-z0-9]{0,62}$")))]
+    /// Name of the cause. It is the Event reason, a label and a metric label: never rename it. That of a rule has a prefix:
+    /// `acme.example/BadLicense`.
+    #[cfg_attr(shindan, schemars(regex(pattern = "^([a-z0-9][-a-z0-9.]*/)?[A-Z][A-Za-z0-9]{0,62}$")))]
     pub cause: String,
     /// One of the nine categories; stable for alerts.
     pub category: String,
     /// The signal that the cause reads.
-    pub on: String,
+    pub signal: String,
     /// When the cause applies; of several alternatives one must hold. Without it, the cause applies to each occurrence of
     /// the signal.
     #[serde(rename = "match", default, skip_serializing_if = "OneOrMany::is_empty")]
@@ -104,7 +105,7 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    fn of(error: &serde_saphyr::Error) -> Self {
+    pub(super) fn of(error: &serde_saphyr::Error) -> Self {
         let place = error.location().map_or((1, 1), |place| (place.line(), place.column()));
         // The lines below the first show the file.
         let first = error.without_snippet().to_string().lines().next().unwrap_or_default().to_owned();
@@ -121,7 +122,7 @@ impl ParseError {
             }
             serde_saphyr::Error::SerdeMissingField { field, .. } => {
                 message = format!("the key `{field}` is missing");
-                place = if matches!(*field, "cause" | "category" | "on" | "explain") { (1, 1) } else { place };
+                place = if matches!(*field, "cause" | "category" | "signal" | "explain") { (1, 1) } else { place };
             }
             _ => {}
         }

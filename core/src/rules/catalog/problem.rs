@@ -58,13 +58,12 @@ pub struct Located {
 }
 
 impl Located {
-    pub(super) fn new(problem: Problem, file: &str, text: &str) -> Self {
-        let place = place::find(text, &problem.path, problem.fault.at);
+    pub(super) fn new(path: &str, fault: Fault, file: &str, text: &str) -> Self {
         Self {
             file: file.to_owned(),
-            place,
-            message: format!("{}: {}", problem.path, problem.fault.message),
-            hint: problem.fault.hint,
+            place: place::find(text, path, fault.at),
+            message: format!("{path}: {}", fault.message),
+            hint: fault.hint,
         }
     }
 

@@ -60,7 +60,7 @@ fn sources() -> Vec<SourceFile> {
 fn the_embedded_catalogue_has_no_error() {
     let sources = sources();
     assert!(sources.len() > 20, "the files are found");
-    let (_, errors) = read(&sources);
+    let errors = read(&sources).errors;
     assert!(errors.is_empty(), "\n{}", errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"));
     assert!(crate::signals::ALL.iter().all(|signal| current().count(signal.name) > 0));
 }
@@ -68,7 +68,7 @@ fn the_embedded_catalogue_has_no_error() {
 const CAUSE: &str = "\
 cause: Mine
 category: Image
-on: imagePull
+signal: imagePull
 match: {when: imagePull.tag == \"latest\"}
 root: {kind: Image, name: \"{imagePull.reference}\"}
 summary: \"image {imagePull.image} is mine\"
@@ -81,7 +81,7 @@ remedies:
 fn errors(from: &str, to: &str) -> Vec<String> {
     assert!(CAUSE.contains(from), "{from}");
     let text = CAUSE.replace(from, to);
-    read(&[SourceFile { path: "f.yaml".to_owned(), text }]).1.iter().map(ToString::to_string).collect()
+    read(&[SourceFile { path: "f.yaml".to_owned(), text }]).errors.iter().map(ToString::to_string).collect()
 }
 
 #[test]
@@ -95,7 +95,11 @@ fn errors_contain_their_position_and_a_hint() {
             "category: Imgae",
             "f.yaml:2:11: category: unknown category `Imgae`\n  did you mean `Image`?",
         ),
-        ("on: imagePull", "on: imagePul", "f.yaml:3:5: on: unknown signal `imagePul`\n  did you mean `imagePull`?"),
+        (
+            "signal: imagePull",
+            "signal: imagePul",
+            "f.yaml:3:9: signal: unknown signal `imagePul`\n  did you mean `imagePull`?",
+        ),
         (
             "imagePull.tag ==",
             "imagePull.tga ==",
@@ -125,15 +129,15 @@ fn errors_contain_their_position_and_a_hint() {
             "f.yaml:10:15: remedies.0.with.nme: unknown parameter `nme`",
         ),
         ("  text: Set it.", "", "f.yaml:9:3: remedies.0: a remedy needs a text"),
-        ("on: imagePull", "threshold: 5x\non: imagePull", "f.yaml:3:12: threshold.0.is: not a threshold: `5x`"),
+        ("signal: imagePull", "threshold: 5x\nsignal: imagePull", "f.yaml:3:12: threshold.0.is: not a threshold: `5x`"),
         (
             "\"latest\"}",
             "\"latest\", message: {any: [\"*\"]}}",
             "f.yaml:4:58: match.0.message.any.0: the pattern has no words",
         ),
         (
-            "on: imagePull",
-            "before: [ImageTagNotFond]\non: imagePull",
+            "signal: imagePull",
+            "before: [ImageTagNotFond]\nsignal: imagePull",
             "f.yaml:3:10: before.0: unknown cause of imagePull `ImageTagNotFond`\n  did you mean `ImageTagNotFound`?",
         ),
     ] {

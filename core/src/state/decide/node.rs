@@ -12,6 +12,7 @@ use crate::facts::{Lookup, NodeState, ReadyTransition, Timestamp};
 use crate::message::text;
 use crate::reconcile;
 use crate::reconcile::{DiagnosisKey, Object, Plan, node_and_workload};
+use crate::rules;
 use crate::rules::node::{Flapping, NodeFinding};
 use crate::state::cluster::lookups;
 use crate::state::{Decision, Source, World, earliest};
@@ -58,7 +59,10 @@ fn plan_for_node(world: &mut World, name: &Arc<str>, now: Timestamp) -> Plan {
         return reconcile::gone(last.as_ref(), &world.settings.policy, now);
     };
     let mut plan = match judged.failure {
-        Some(found) if world.cluster.overrides.is_ignored(found.cause) => {
+        Some(found)
+            if world.cluster.overrides.is_ignored(found.cause)
+                || rules::is_ignored(found.cause, "", Some(&node.facts.labels)) =>
+        {
             node_and_workload::ignored(last.as_ref(), &world.settings.policy, now)
         }
         Some(found) => {

@@ -9,11 +9,11 @@ use crate::api::{
 use crate::case::{
     Case, Category, FailingPod, GonePod, Health, Operation, Remedy, RootKind, WorkloadCase, WorkloadFailure,
 };
-use crate::facts::{Lookup, LookupResult, Timestamp, WorkloadFacts, WorkloadKey, after};
+use crate::facts::{Labels, Lookup, LookupResult, Timestamp, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
 use crate::reconcile;
 use crate::reconcile::{Bearer, DiagnosisKey, Intent, Object, Plan, Record, node_and_workload};
-use crate::rules::{diagnose, follows_from_pods, is_of_service, judge_workload, lies_in_template, node};
+use crate::rules::{self, diagnose, follows_from_pods, is_of_service, judge_workload, lies_in_template, node};
 use crate::state::cluster::lookups;
 use crate::state::cluster::pods::Place;
 use crate::state::reported::event_aggregation::{Disposition, Group};
@@ -189,7 +189,7 @@ fn decide_on_workload(world: &mut World, key: &WorkloadKey, object: &DiagnosisKe
         now,
     });
     let is_active = world.reported.has_active_diagnosis(object);
-    if judged.failure.as_ref().is_some_and(|failure| is_unwanted(world, key, failure, now)) {
+    if judged.failure.as_ref().is_some_and(|failure| is_unwanted(world, key, Some(&labels), failure, now)) {
         let last = world.reported.workload_records.get(&object.object);
         let plan = node_and_workload::ignored(last.as_ref(), &world.settings.policy, now);
         return Plan { wake: earliest(plan.wake, judged.wake), ..plan }.into();
@@ -236,8 +236,15 @@ fn names_for(world: &World, failure: &WorkloadFailure) -> Vec<(Lookup, Timestamp
 }
 
 /// Whether the user ignores this failure: its cause, or the cause of all its failing pods.
-fn is_unwanted(world: &World, key: &WorkloadKey, failure: &WorkloadFailure, now: Timestamp) -> bool {
-    if world.cluster.overrides.ignore(key, &failure.cause) {
+fn is_unwanted(
+    world: &World,
+    key: &WorkloadKey,
+    labels: Option<&Labels>,
+    failure: &WorkloadFailure,
+    now: Timestamp,
+) -> bool {
+    if world.cluster.overrides.ignore(key, &failure.cause) || rules::is_ignored(&failure.cause, &key.namespace, labels)
+    {
         return true;
     }
     if !failure.causes.is_empty() || !follows_from_pods(&failure.cause) {

@@ -48,6 +48,14 @@ rules:
 - apiGroups: [shindan.dev]
   resources: [{{ if $nodes }}nodediagnoses, {{ end }}poddiagnoses, workloaddiagnoses]
   verbs: [get, list, watch, create, patch, delete]
+{{- if $nodes }}
+- apiGroups: [shindan.dev]
+  resources: [diagnosisrules]
+  verbs: [list, watch]
+- apiGroups: [shindan.dev]
+  resources: [diagnosisrules/status]
+  verbs: [patch]
+{{- end }}
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create]
