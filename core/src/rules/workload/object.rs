@@ -42,7 +42,8 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     // A part is reported on its own if nothing shows that the object suffers from it.
     let parts = if standing == Health::Failing { case.owned } else { &[] };
     let mut found: Vec<Found<'_>> = parts.iter().chain([case.workload]).flat_map(|of| in_status(case, of)).collect();
-    found.sort_by_key(|found| (found.precedence, found.symptom.form));
+    // Of two symptoms of equal rank, the one with a message has the decisive detail.
+    found.sort_by_key(|found| (found.precedence, found.lacks_message, found.symptom.form));
     let Some(first) = found.iter().find(|found| found.due <= case.now) else {
         return found.iter().map(|found| found.due).min().map_or_else(WorkloadJudged::default, WorkloadJudged::later);
     };
@@ -59,6 +60,7 @@ struct Found<'a> {
     object: &'a WorkloadFacts,
     symptom: Symptom<'a>,
     precedence: Specificity,
+    lacks_message: bool,
     /// When it counts.
     due: Timestamp,
 }
@@ -75,7 +77,8 @@ fn in_status<'a>(case: &'a WorkloadCase<'a>, object: &'a WorkloadFacts) -> Vec<F
         let seconds = case.thresholds.of(cause.name(), cause.threshold(case.thresholds, &context));
         // Without any time it counts from our first sight of it.
         let since = symptom.since.or(failing_since).unwrap_or(case.since).min(case.now);
-        Some(Found { object, symptom, precedence: cause.precedence(), due: after(since, seconds) })
+        let lacks_message = signal.short_message().is_empty();
+        Some(Found { object, symptom, precedence: cause.precedence(), lacks_message, due: after(since, seconds) })
     });
     found.collect()
 }

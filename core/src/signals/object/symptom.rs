@@ -177,7 +177,9 @@ pub(crate) fn symptoms(facts: &WorkloadFacts) -> Vec<Symptom<'_>> {
         counts.then_some(Symptom { form, condition: Some(condition), since })
     });
     let mut all: Vec<Symptom<'_>> = of_conditions.collect();
-    if is_bad(&own.phase) || is_bad(&own.operation) || is_refused_by_acme(facts) {
+    // Another sync, or an edit in the cluster, can have done since what a failed sync could not.
+    let has_failed_to_sync = is_bad(&own.operation) && own.sync != "Synced";
+    if is_bad(&own.phase) || has_failed_to_sync || is_refused_by_acme(facts) {
         all.push(Symptom { form: Form::Failed, condition: None, since: own.phase_since });
     } else if is_stuck_at_acme(facts) {
         all.push(Symptom { form: Form::NotReady, condition: None, since: facts.created });
