@@ -115,16 +115,15 @@ impl CustomResource {
         let is_of_health = phases.iter().take(3).all(|phase| phase.is_empty());
         // The message of a failed sync says more than that of the health.
         let has_failed = matches!(&*operation.phase, "Failed" | "Error");
-        let (of_operation, of_health) = match has_failed {
-            true => (operation.finished_at.real(), [operation.message, health.message]),
-            false => (None, [health.message, operation.message]),
+        let (of_operation, message) = match has_failed {
+            true => (operation.finished_at.real(), operation.message),
+            false => (None, health.message),
         };
-        let [more, less] = of_health;
         let own = ObjectFacts {
             phase: first(phases),
             phase_since: of_operation.or(health.last_transition_time.real().filter(|_| is_of_health)),
             reason: first([status.failure_reason, status.reason]),
-            message: first([status.failure_message, status.message, more, less]),
+            message: first([status.failure_message, status.message, message]),
             sync: first([status.sync.or_default().status]),
             operation: first([operation.phase]),
             changed: conditions.iter().filter_map(|of| of.last_transition).max().max(created),
