@@ -10,8 +10,8 @@ use crate::facts::{ObjectFacts, WorkloadFacts, seconds_between};
 use crate::message;
 
 signal! {
-    /// The status of an object without pods of its own, such as a custom resource: a condition or a phase that reports a
-    /// failure. It is that of the diagnosed object, or of an object that it controls.
+    /// A condition or a phase of a custom resource that reports a failure: of the diagnosed object, or of an object that it
+    /// controls.
     /// Source: status.conditions, status.phase, status.observedGeneration.
     pub(crate) struct ObjectStatus<'a> as "object" {
         case: &'a WorkloadCase<'a>, object: &'a WorkloadFacts, symptom: Symptom<'a>,

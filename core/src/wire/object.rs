@@ -49,6 +49,10 @@ struct Status {
     /// Cluster API.
     failure_reason: Text,
     failure_message: Text,
+    /// Runs to an end: Tekton, Velero, Argo Workflows.
+    completion_time: Time,
+    completion_timestamp: Time,
+    finished_at: Time,
     /// Argo CD.
     health: Obj<Health>,
     sync: Obj<Sync>,
@@ -126,6 +130,9 @@ impl CustomResource {
             message: first([status.failure_message, status.message, message]),
             sync: first([status.sync.or_default().status]),
             operation: first([operation.phase]),
+            ended: [status.completion_time, status.completion_timestamp, status.finished_at]
+                .into_iter()
+                .find_map(Time::real),
             changed: conditions.iter().filter_map(|of| of.last_transition).max().max(created),
         };
         Some(WorkloadFacts {
