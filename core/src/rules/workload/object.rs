@@ -22,11 +22,6 @@ const HISTORY: i64 = 86_400;
 /// A part that failed longer before its object, in seconds, is not its cause, such as a request of last year.
 const EARLIER: i64 = 600;
 
-/// Whether the status of the object shows a failure, however short. What it controls is then reported with it.
-pub fn is_failing_object(facts: &WorkloadFacts) -> bool {
-    health(facts) == Health::Failing
-}
-
 /// Whether a failing object below this one is no failure of its own: it is reported here, or this object does without it.
 pub fn answers_for_its_parts(facts: &WorkloadFacts) -> bool {
     health(facts) != Health::Unknown

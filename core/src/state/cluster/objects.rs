@@ -10,9 +10,9 @@ const DEEPEST: usize = 8;
 /// Most objects below an object that are read.
 const BELOW: usize = 100;
 
-/// Identity of an object. The version of the API is not part of it: an owner reference may name another one.
+/// Identity of a custom resource. The version of the API is not part of it: an owner reference may name another one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Id {
+pub(in crate::state) struct Id {
     group: Arc<str>,
     kind: Arc<str>,
     namespace: Arc<str>,
@@ -20,7 +20,7 @@ struct Id {
 }
 
 impl Id {
-    fn of(key: &WorkloadName) -> Self {
+    pub(in crate::state) fn of(key: &WorkloadName) -> Self {
         let (kind, namespace, name) = (key.kind.clone(), key.namespace.clone(), key.name.clone());
         Self { group: key.group().into(), kind, namespace, name }
     }
@@ -118,7 +118,7 @@ impl Objects {
     }
 
     /// The objects that this one controls, directly or not, the lowest first.
-    pub(in crate::state) fn below(&self, facts: &WorkloadFacts) -> Vec<WorkloadFacts> {
+    pub(in crate::state) fn below<'o>(&'o self, facts: &'o WorkloadFacts) -> Vec<&'o WorkloadFacts> {
         let mut found: Vec<&WorkloadFacts> = Vec::new();
         let mut level = vec![facts];
         for _ in 0..DEEPEST {
@@ -132,7 +132,7 @@ impl Objects {
                 break;
             }
         }
-        found.into_iter().rev().take(BELOW).cloned().collect()
+        found.into_iter().rev().take(BELOW).collect()
     }
 }
 

@@ -4,13 +4,16 @@
 //! reported once: at the highest object that fails, with the cause of the lowest. A failed part of a healthy object, such
 //! as an earlier revision, is not reported.
 
+use std::collections::BTreeSet;
+
 use super::workload::{failing_pods, is_unwanted, mark_gone, workload_fails, workload_recovers};
 use crate::api::DiagnosisKind;
 use crate::facts::{Labels, Names, Timestamp, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
 use crate::reconcile::{Bearer, DiagnosisKey, Plan, node_and_workload};
-use crate::rules::{answers_for_its_parts, is_explained_by_pods, is_failing_object, judge_workload};
+use crate::rules::{answers_for_its_parts, is_explained_by_pods, judge_workload};
 use crate::state::cluster::ClusterState;
+use crate::state::cluster::objects::Id;
 use crate::state::{Decision, Source, Touched, World, earliest};
 
 /// Registers a new version of an object. Returns it and the objects above it.
@@ -43,20 +46,16 @@ fn objects_above<'w>(cluster: &'w ClusterState, workload: &WorkloadKey) -> Vec<&
         let above = cluster.objects.above(kept.facts.owner.as_ref(), &workload.namespace);
         return std::iter::once(&kept.facts).chain(above).collect();
     }
-    let looked_up = || cluster.lookups.known_workload(workload).and_then(|facts| facts.owner);
-    let owner = match cluster.owners.get(workload) {
-        Some(owner) => owner.facts.owner.clone(),
-        None => looked_up(),
-    };
-    cluster.objects.above(owner.as_ref(), &workload.namespace)
+    let owner = cluster.owners.get(workload).and_then(|owner| owner.facts.owner.as_ref());
+    cluster.objects.above(owner, &workload.namespace)
 }
 
-/// Workloads below an object that have failing pods.
-fn failing_below(cluster: &ClusterState, object: &WorkloadKey) -> Vec<WorkloadKey> {
-    let is_below = |key: &&WorkloadKey| objects_above(cluster, key).iter().any(|above| above.key == *object);
-    let mut all: Vec<WorkloadKey> = cluster.workloads.that_fail().filter(is_below).cloned().collect();
-    all.sort();
-    all
+/// Workloads with failing pods that an object controls, directly or not, and the object itself.
+fn failing_below(cluster: &ClusterState, object: &WorkloadFacts, below: &[&WorkloadFacts]) -> BTreeSet<WorkloadKey> {
+    let ids = below.iter().map(|facts| Id::of(&facts.key)).chain([Id::of(&object.key)]);
+    let of = |id: &Id| cluster.workloads.of_custom(id).chain(cluster.owners.of_custom(id)).cloned().collect::<Vec<_>>();
+    let all = ids.flat_map(|id| of(&id));
+    all.filter(|key| cluster.workloads.failing(key).next().is_some()).collect()
 }
 
 pub(in crate::state) fn decide(world: &mut World, key: &WorkloadKey, now: Timestamp) -> Decision {
@@ -72,10 +71,11 @@ pub(in crate::state) fn decide(world: &mut World, key: &WorkloadKey, now: Timest
     if !is_cycle && above.into_iter().any(answers_for_its_parts) {
         return workload_recovers(world, key, &object, Some(&facts), now).into();
     }
-    let below = if is_explained_by_pods(&facts) { failing_below(&world.cluster, key) } else { Vec::new() };
-    let pods = below.iter().flat_map(|workload| failing_pods(world, workload));
+    let below = if is_explained_by_pods(&facts) { world.cluster.objects.below(&facts) } else { Vec::new() };
+    let workloads = failing_below(&world.cluster, &facts, &below);
+    let pods = workloads.iter().flat_map(|workload| failing_pods(world, workload));
     let (failing, restarts): (Vec<_>, Vec<_>) = pods.unzip();
-    let owned = if is_failing_object(&facts) { world.cluster.objects.below(&facts) } else { Vec::new() };
+    let owned: Vec<WorkloadFacts> = below.into_iter().cloned().collect();
     let active_status = world.reported.active_status(&object, &facts.uid);
     let judged = judge_workload(&crate::case::WorkloadCase {
         workload: &facts,
