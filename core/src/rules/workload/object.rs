@@ -9,7 +9,7 @@ mod tests;
 use super::failure::{Own, Verdict, Why, build_failure};
 use super::pods::Pods;
 use crate::api::{Evidence, Severity};
-use crate::case::{Specificity, WorkloadCase, WorkloadJudged};
+use crate::case::{Specificity, WorkloadCase, WorkloadJudged, evidence as case_evidence};
 use crate::facts::{Timestamp, WorkloadFacts, after};
 use crate::language::translate;
 use crate::rules::catalog;
@@ -97,9 +97,10 @@ fn in_status<'a>(case: &'a WorkloadCase<'a>, object: &'a WorkloadFacts) -> Vec<F
     found.collect()
 }
 
-/// The part of the status that shows the cause; if it is that of a part, also that of the object.
+/// The part of the status that shows the cause, and the last Event; if it is that of a part, also that of the object.
 fn evidence(case: &WorkloadCase<'_>, signal: &ObjectStatus<'_>) -> Vec<Evidence> {
     let mut evidence = vec![signal.evidence()];
+    evidence.extend(signal.last_event().map(case_evidence::event));
     if signal.object.key != case.workload.key {
         let own = symptoms(case.workload).into_iter().next();
         evidence.extend(own.map(|symptom| ObjectStatus { case, object: case.workload, symptom }.evidence()));

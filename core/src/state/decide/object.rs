@@ -76,6 +76,8 @@ pub(in crate::state) fn decide(world: &mut World, key: &WorkloadKey, now: Timest
     let pods = workloads.iter().flat_map(|workload| failing_pods(world, workload));
     let (failing, restarts): (Vec<_>, Vec<_>) = pods.unzip();
     let owned: Vec<WorkloadFacts> = below.into_iter().cloned().collect();
+    let with_events = owned.iter().map(|part| &part.key).chain([key]).filter_map(|of| world.cluster.objects.get(of));
+    let events: Vec<_> = with_events.flat_map(|kept| &kept.events).cloned().collect();
     let active_status = world.reported.active_status(&object, &facts.uid);
     let judged = judge_workload(&crate::case::WorkloadCase {
         workload: &facts,
@@ -88,7 +90,7 @@ pub(in crate::state) fn decide(world: &mut World, key: &WorkloadKey, now: Timest
         ready: None,
         jobs: &[],
         owned: &owned,
-        events: &[],
+        events: &events,
         orphans: &[],
         services: None,
         names: &Names::default(),
