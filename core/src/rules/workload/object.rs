@@ -59,7 +59,8 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     let signal = ObjectStatus { case, object: first.object, symptom: first.symptom };
     let evidence = evidence(case, &signal);
     let Some(own) = Own::of(case, &signal, evidence) else { return WorkloadJudged::default() };
-    let problem = problem_of(first.symptom.form);
+    let gravest = symptoms(case.workload).first().map_or(first.symptom.form, |symptom| symptom.form);
+    let problem = problem_of(gravest);
     let verdict = Verdict::new(problem, Severity::Warning, String::new(), Why::Own(own));
     WorkloadJudged::failing(build_failure(case, &pods, verdict))
 }
