@@ -14,11 +14,12 @@ use tokio::task::JoinHandle;
 pub use engine::{Cluster, Engine, Pace};
 
 use shindan_core::case::Thresholds;
-use shindan_core::facts::{Lookup, LookupResult, Overrides};
+use shindan_core::facts::{CustomKind, Lookup, LookupResult, Overrides};
 use shindan_core::reconcile::{DiagnosisKey, Intent, Policy};
 use shindan_core::state::{Annotate, Caps, Change, Selection, Source, Touched, World};
 
 use crate::cluster::client::{ClientError, Clients, Target};
+use crate::cluster::kinds;
 use crate::cluster::lease::{Elector, Leadership, Timing};
 use crate::cluster::lookup::{LookupClient, LookupError};
 use crate::cluster::publish::{Current, PublishError, Published, Publisher};
@@ -46,6 +47,8 @@ const WITHOUT_NODES: &str =
 pub struct Settings {
     pub target: Target,
     pub scope: Scope,
+    /// Custom resources to diagnose.
+    pub kinds: Vec<CustomKind>,
     pub listen: SocketAddr,
     pub thresholds: Thresholds,
     pub policy: Policy,
@@ -206,6 +209,7 @@ async fn operate(
     let (sender, changes) = mpsc::channel(CHANGES);
     let rules = if scope.nodes { Some(follow_rules(&live, clients, metrics, &sender).await) } else { None };
     let _watches = watches::spawn(&clients.watch, scope, &sender, metrics, health);
+    let _kinds = kinds::spawn(&settings.kinds, &clients.watch, scope, &sender, health);
     drop(sender);
     // Events improve diagnoses but are not required, so they delay readiness only for a limited time.
     let (events, wait) = (health.clone(), settings.pace.wait_for_events);

@@ -8,6 +8,7 @@ pub mod access;
 mod call;
 pub mod client;
 pub mod header_timeout;
+pub mod kinds;
 pub mod lease;
 pub mod lookup;
 pub mod publish;

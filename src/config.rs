@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use shindan_core::case::Thresholds;
-use shindan_core::facts::{LabelSelector, Overrides, parse_duration};
+use shindan_core::facts::{CustomKind, LabelSelector, Overrides, parse_duration};
 use shindan_core::language::Language;
 use shindan_core::reconcile::Policy;
 use shindan_core::rules;
@@ -237,6 +237,10 @@ pub struct RunArgs {
     /// is unknown
     #[arg(long, env = "SHINDAN_NODES", value_name = "true|false", default_value = "true", action = clap::ArgAction::Set)]
     pub nodes: bool,
+    /// Also diagnose these custom resources, by plural and group: certificates.cert-manager.io; may be repeated or separated by
+    /// commas. The operator needs the permission to read them: `shindan rules rbac KIND` prints the role
+    #[arg(long, visible_alias = "kind", env = "SHINDAN_KINDS", value_name = "PLURAL.GROUP", value_delimiter = ',', value_parser = CustomKind::parse)]
+    pub kinds: Vec<CustomKind>,
     /// How long a diagnosis is kept after the pod has recovered or was deleted
     #[arg(long, env = "SHINDAN_RETENTION", value_name = "DURATION", default_value = "24h", allow_hyphen_values = true, value_parser = within(60..=90 * DAY))]
     pub retention: Seconds,

@@ -4,11 +4,13 @@
 //! left out, because each field takes memory for every unhealthy pod.
 
 mod annotation;
+mod custom_kind;
 mod event;
 mod labels;
 mod manager;
 mod names;
 mod node;
+mod object;
 mod overrides;
 mod pod;
 mod quantity;
@@ -23,6 +25,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 pub use annotation::{Carried, DIAGNOSIS};
+pub use custom_kind::CustomKind;
 pub use event::{EventFacts, Regarding};
 pub use jiff::Timestamp;
 pub use labels::Labels;
@@ -32,6 +35,7 @@ pub use node::{
     MACHINE_CONFIG, MACHINE_CONFIG_REASON, NodeComplaint, NodeFacts, NodeState, ReadyTransition, Reboot, SystemOom,
     Taint,
 };
+pub use object::{ObjectFacts, is_custom_group};
 pub use overrides::{IGNORE, NEVER_READY_AFTER, Overrides, parse_duration};
 pub use pod::{
     Condition, Container, ContainerRef, EnvRef, Expression, HostPort, KeyItem, Mount, Operator, Owner, Phase, PodFacts,

@@ -61,6 +61,12 @@ pub enum Change {
     },
     ServiceDeleted(ObjectKey),
     WorkloadDeleted(WorkloadKey),
+    /// The custom resources of a kind that exist: its list, or none once its definition is removed.
+    ResourcesListed {
+        api_version: Arc<str>,
+        kind: Arc<str>,
+        present: BTreeSet<WorkloadKey>,
+    },
     /// One of our own objects at its current version, from the metadata-only watch.
     Object {
         key: DiagnosisKey,

@@ -13,6 +13,7 @@ mod lenient;
 mod meta;
 mod named;
 mod node;
+mod object;
 mod pod;
 mod probe;
 mod room;
@@ -29,6 +30,7 @@ pub use dump::{Dump, Problem};
 pub use event::Event;
 pub use named::NamedObject;
 pub use node::Node;
+pub use object::CustomResource;
 pub use pod::Pod;
 pub use service::{EndpointSlice, Endpoints, Service, services_of};
 pub use workload::{

@@ -2,6 +2,7 @@
 
 mod check;
 mod list;
+mod rbac;
 mod test;
 
 use super::{Ending, Streams, explain};
@@ -20,6 +21,8 @@ enum Command {
     Check(check::Args),
     /// Diagnose fixtures and compare the results with the causes that their heads expect. Exits with 1 if they differ
     Test(test::Args),
+    /// Print the ClusterRole and its binding that let the operator diagnose custom resources (`shindan run --kinds`)
+    Rbac(rbac::Args),
     /// Explain a cause: what it means, how it differs from similar causes, and what to do
     Explain(explain::Args),
 }
@@ -29,6 +32,7 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
         Command::List(args) => list::run(args, streams.out),
         Command::Check(args) => check::run(args, streams.out),
         Command::Test(args) => test::run(args, streams),
+        Command::Rbac(args) => rbac::run(args, streams.out),
         Command::Explain(args) => explain::run(args, streams.out),
     }
 }

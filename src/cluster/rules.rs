@@ -212,7 +212,8 @@ impl Rules {
     /// Writes each status that differs from what is written. Only the leader writes.
     async fn write_statuses(&mut self) {
         let active = self.metrics.active_by_cause();
-        let now = (self.clock)();
+        // In whole seconds, like all times in our objects.
+        let now = Timestamp::from_second((self.clock)().as_second()).unwrap_or(Timestamp::UNIX_EPOCH);
         for (name, rule) in &mut self.rules {
             let causes = rule.checked.additions.causes.iter().map(|file| file.cause.as_str());
             let matches = causes.filter_map(|cause| active.get(cause)).sum();

@@ -6,6 +6,7 @@ mod daemon_set;
 mod failure;
 mod job;
 mod known;
+mod object;
 mod pods;
 mod remedies;
 mod revisions;
@@ -18,6 +19,7 @@ mod tests;
 
 pub(crate) use known::known;
 pub use known::{follows_from_pods, is_of_service, lies_in_template};
+pub use object::{answers_for_its_parts, is_explained_by_pods};
 pub use service::{unmatched_due, unmatched_services};
 
 use crate::case::{WorkloadCase, WorkloadJudged};
@@ -30,6 +32,9 @@ pub fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     // A workload that is being deleted does not recover: keep its diagnosis until it is gone.
     if case.workload.deleting {
         return WorkloadJudged::stands();
+    }
+    if case.workload.object().is_some() {
+        return object::judge(case);
     }
     let judged = match &*case.workload.key.kind {
         "Deployment" | "ReplicaSet" | "ReplicationController" => rollout::judge(case),

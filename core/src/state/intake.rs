@@ -1,11 +1,12 @@
 //! Intake of watch events and lookup results into the state.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Change, Source, Touched, World, decide};
 use crate::api::DiagnosisKind;
 use crate::case::Ledger;
-use crate::facts::{Lookup, LookupResult, Phase, PodFacts, Timestamp};
+use crate::facts::{Lookup, LookupResult, Phase, PodFacts, Timestamp, WorkloadKey};
 use crate::outbox::{Lane, Subject};
 use crate::reconcile::Bearer;
 use crate::rules::catalog;
@@ -39,6 +40,13 @@ impl World {
             Change::Service { namespace, service } => self.cluster.service(&namespace, service),
             Change::ServiceDeleted(key) => self.cluster.service_deleted(&key),
             Change::WorkloadDeleted(key) => decide::workload::workload_deleted(self, &key, now),
+            Change::ResourcesListed { api_version, kind, present } => {
+                let is_of_kind = |key: &&WorkloadKey| key.api_version == api_version && key.kind == kind;
+                let known = self.reported.workload_records.workloads().chain(self.cluster.objects.keys().cloned());
+                let gone: BTreeSet<WorkloadKey> =
+                    known.filter(|key| is_of_kind(&key) && !present.contains(key)).collect();
+                gone.iter().flat_map(|key| decide::workload::workload_deleted(self, key, now)).collect()
+            }
             Change::Node(node) => self.cluster.node(*node, now),
             Change::NodeDeleted(name) => self.cluster.node_deleted(&name),
             Change::Event(event) => self.cluster.event(*event, now),

@@ -4,6 +4,7 @@ use crate::rules::{Known, catalog};
 use crate::signals::Definition;
 use crate::signals::cron_job::CronJob;
 use crate::signals::job::FailedJob;
+use crate::signals::object::ObjectStatus;
 use crate::signals::pod_creation::PodCreation;
 use crate::signals::rollout::Rollout;
 use crate::signals::service::MismatchedService;
@@ -12,11 +13,12 @@ const ROLLOUT: &Definition = &Rollout::DEFINITION;
 const JOB: &Definition = &FailedJob::DEFINITION;
 const CRON_JOB: &Definition = &CronJob::DEFINITION;
 const SERVICE: &Definition = &MismatchedService::DEFINITION;
+const OBJECT: &Definition = &ObjectStatus::DEFINITION;
 const POD_CREATION: &Definition = &PodCreation::DEFINITION;
 
 /// Causes that only workloads have, never pods.
 pub(crate) fn known() -> impl Iterator<Item = Known> {
-    [ROLLOUT, JOB, CRON_JOB, SERVICE, POD_CREATION].into_iter().flat_map(|signal| catalog::known(signal.name))
+    [ROLLOUT, JOB, CRON_JOB, SERVICE, POD_CREATION, OBJECT].into_iter().flat_map(|signal| catalog::known(signal.name))
 }
 
 fn is_of(signal: &Definition, cause: &str) -> bool {
