@@ -16,6 +16,7 @@ mod node;
 mod pod;
 mod probe;
 mod room;
+mod route;
 mod service;
 mod workload;
 
@@ -30,6 +31,7 @@ pub use event::Event;
 pub use named::NamedObject;
 pub use node::Node;
 pub use pod::Pod;
+pub use route::{RouteObjects, backend_pod, backend_services};
 pub use service::{EndpointSlice, Endpoints, Service, services_of};
 pub use workload::{
     ControllerRevision, CronJob, DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet, Workload,

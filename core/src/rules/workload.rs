@@ -6,6 +6,7 @@ mod daemon_set;
 mod failure;
 mod job;
 mod known;
+mod without_pods;
 mod pods;
 mod remedies;
 mod revisions;
@@ -17,6 +18,7 @@ mod template;
 mod tests;
 
 pub(crate) use known::known;
+pub(super) use without_pods::failure_of_object;
 pub use known::{follows_from_pods, is_of_service, lies_in_template};
 pub use service::{unmatched_due, unmatched_services};
 

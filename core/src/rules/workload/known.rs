@@ -2,10 +2,13 @@
 
 use crate::rules::{Known, catalog};
 use crate::signals::Definition;
+use crate::signals::autoscaler::Autoscaler;
 use crate::signals::cron_job::CronJob;
+use crate::signals::disruption_budget::DisruptionBudget;
 use crate::signals::job::FailedJob;
 use crate::signals::pod_creation::PodCreation;
 use crate::signals::rollout::Rollout;
+use crate::signals::route::Route;
 use crate::signals::service::MismatchedService;
 
 const ROLLOUT: &Definition = &Rollout::DEFINITION;
@@ -13,10 +16,14 @@ const JOB: &Definition = &FailedJob::DEFINITION;
 const CRON_JOB: &Definition = &CronJob::DEFINITION;
 const SERVICE: &Definition = &MismatchedService::DEFINITION;
 const POD_CREATION: &Definition = &PodCreation::DEFINITION;
+const ROUTE: &Definition = &Route::DEFINITION;
+const AUTOSCALER: &Definition = &Autoscaler::DEFINITION;
+const BUDGET: &Definition = &DisruptionBudget::DEFINITION;
 
 /// Causes that only workloads have, never pods.
 pub(crate) fn known() -> impl Iterator<Item = Known> {
-    [ROLLOUT, JOB, CRON_JOB, SERVICE, POD_CREATION].into_iter().flat_map(|signal| catalog::known(signal.name))
+    let all = [ROLLOUT, JOB, CRON_JOB, SERVICE, POD_CREATION, ROUTE, AUTOSCALER, BUDGET];
+    all.into_iter().flat_map(|signal| catalog::known(signal.name))
 }
 
 fn is_of(signal: &Definition, cause: &str) -> bool {

@@ -1,0 +1,48 @@
+//! From a problem to the failure of its object.
+
+use crate::api::Severity;
+use crate::case::{AutoscalerProblem, BrokenHop, BudgetProblem, Hop, WorkloadCase, WorkloadJudged};
+use crate::facts::{Timestamp, after};
+use crate::rules::workload::failure_of_object;
+use crate::signals::autoscaler::Autoscaler;
+use crate::signals::disruption_budget::DisruptionBudget;
+use crate::signals::route::Route;
+
+/// Judges an object on the path of a request by its first broken hop.
+pub fn route(case: &WorkloadCase<'_>, broken: Option<&BrokenHop>) -> WorkloadJudged {
+    let Some(broken) = broken else { return WorkloadJudged::default() };
+    if let Some(wake) = not_before(case, broken.since, broken.patience) {
+        return WorkloadJudged::later(wake);
+    }
+    // A missing certificate does not stop requests of clients that do not verify it.
+    let is_down = broken.is_total && broken.hop != Hop::Tls;
+    let severity = if is_down { Severity::Critical } else { Severity::Warning };
+    let signal = Route { case, broken };
+    failure_of_object(case, ("NotServed", severity), &signal, &broken.evidence, broken.since)
+}
+
+/// Judges an autoscaler by its problem.
+pub fn autoscaler(case: &WorkloadCase<'_>, problem: Option<&AutoscalerProblem>) -> WorkloadJudged {
+    let Some(problem) = problem else { return WorkloadJudged::default() };
+    if let Some(wake) = not_before(case, problem.since, problem.patience) {
+        return WorkloadJudged::later(wake);
+    }
+    let signal = Autoscaler { case, problem };
+    failure_of_object(case, ("NotScaling", Severity::Warning), &signal, &problem.evidence, problem.since)
+}
+
+/// Judges a disruption budget by its problem.
+pub fn budget(case: &WorkloadCase<'_>, problem: Option<&BudgetProblem>) -> WorkloadJudged {
+    let Some(problem) = problem else { return WorkloadJudged::default() };
+    if let Some(wake) = not_before(case, problem.since, problem.patience) {
+        return WorkloadJudged::later(wake);
+    }
+    let signal = DisruptionBudget { case, problem };
+    failure_of_object(case, ("EvictionBlocked", Severity::Warning), &signal, &problem.evidence, problem.since)
+}
+
+/// Time of the next check, if the object or its problem is too new.
+fn not_before(case: &WorkloadCase<'_>, since: Option<Timestamp>, patience: i64) -> Option<Timestamp> {
+    let newest = since.into_iter().chain(case.workload.created).max()?;
+    Some(after(newest, patience)).filter(|due| *due > case.now)
+}
