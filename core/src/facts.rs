@@ -9,6 +9,7 @@ mod labels;
 mod manager;
 mod names;
 mod node;
+mod object;
 mod overrides;
 mod pod;
 mod quantity;
@@ -33,6 +34,7 @@ pub use node::{
     MACHINE_CONFIG, MACHINE_CONFIG_REASON, NodeComplaint, NodeFacts, NodeState, ReadyTransition, Reboot, SystemOom,
     Taint,
 };
+pub use object::{ObjectFacts, is_custom_group};
 pub use overrides::{IGNORE, NEVER_READY_AFTER, Overrides, parse_duration};
 pub use pod::{
     Condition, Container, ContainerRef, EnvRef, Expression, HostPort, KeyItem, Mount, Operator, Owner, Phase, PodFacts,

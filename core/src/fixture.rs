@@ -250,8 +250,8 @@ pub fn diagnose(text: &str, awaited: Option<&str>) -> Result<Report, String> {
     if let Some(problem) = dump.problems.first() {
         return Err(format!("{}:1: {}", problem.line, problem.message));
     }
-    if dump.pods.is_empty() && dump.nodes.is_empty() && dump.workloads.is_empty() {
-        return Err("1:1: it contains no pod, node or workload".to_owned());
+    if dump.pods.is_empty() && dump.nodes.is_empty() && dump.workloads.is_empty() && dump.resources.is_empty() {
+        return Err("1:1: it contains no pod, node, workload or custom resource".to_owned());
     }
     let clock = directives(text, "judged-at").chain(directives(text, "recorded-at")).next();
     let recorded: Timestamp = match clock {
@@ -288,7 +288,7 @@ mod tests {
         let of = |text: &str| diagnose(text, None).err().unwrap();
         let error = of("# expect: healthy\nkind: Pod\nstatus:\n  phase Running\n  reason: x\n");
         assert!(error.starts_with("5:1: mapping values are not allowed"), "{error}");
-        assert_eq!(of("kind: List\nitems: []\n"), "1:1: it contains no pod, node or workload");
+        assert_eq!(of("kind: List\nitems: []\n"), "1:1: it contains no pod, node, workload or custom resource");
     }
 
     #[test]

@@ -253,6 +253,10 @@ fn fill(world: &mut World, mut dump: Dump, logs: Logs, now: Timestamp) -> Surrou
     for source in Source::ALL {
         let _ = world.apply(Change::ListStarted(source), now);
     }
+    // Before the workloads that they own.
+    for object in std::mem::take(&mut dump.resources) {
+        let _ = world.apply(Change::Workload(Box::new(object)), now);
+    }
     for workload in watched {
         let _ = world.apply(Change::Workload(Box::new(workload)), now);
     }

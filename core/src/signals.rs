@@ -24,6 +24,7 @@ mod mounted;
 pub(crate) mod node_condition;
 pub(crate) mod node_event;
 pub(crate) mod node_ready;
+pub(crate) mod object;
 pub(crate) mod pod_creation;
 pub(crate) mod pod_end;
 pub(crate) mod pod_failure;
@@ -206,6 +207,7 @@ pub const ALL: &[&Definition] = &[
     &node_condition::NodeCondition::DEFINITION,
     &node_event::NodeEvent::DEFINITION,
     &node_ready::NodeReady::DEFINITION,
+    &object::ObjectStatus::DEFINITION,
     &pod_creation::PodCreation::DEFINITION,
     &pod_end::PodEnd::DEFINITION,
     &pod_failure::PodFailure::DEFINITION,

@@ -13,6 +13,7 @@ mod lenient;
 mod meta;
 mod named;
 mod node;
+mod object;
 mod pod;
 mod probe;
 mod room;

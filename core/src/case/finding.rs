@@ -182,6 +182,11 @@ pub mod evidence {
         condition_of(&format!("job/{job}.status.conditions"), condition)
     }
 
+    /// A condition of another object: `certificate.cert-manager.io/web.status.conditions[Ready]`.
+    pub fn object_condition(argument: &str, condition: &Condition) -> Evidence {
+        condition_of(&format!("{argument}.status.conditions"), condition)
+    }
+
     fn condition_of(path: &str, c: &Condition) -> Evidence {
         let mut value = c.status.clone();
         for part in [&c.reason, &c.message] {

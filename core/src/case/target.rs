@@ -51,6 +51,7 @@ pub fn of(case: &Case<'_>) -> Target {
 pub(crate) fn of_workload(case: &WorkloadCase<'_>) -> Target {
     let key = &case.workload.key;
     let holder = match &*key.kind {
+        _ if case.workload.object().is_some() => Holder::None,
         "Job" => Holder::Immutable,
         "CronJob" => Holder::CronJob,
         _ => Holder::Template,

@@ -33,6 +33,8 @@ pub struct WorkloadCase<'a> {
     pub ready: Option<&'a [(Arc<str>, u32)]>,
     /// For a `CronJob`: its unfinished Jobs.
     pub jobs: &'a [WorkloadFacts],
+    /// For a custom resource: the objects that it controls, directly or not, the lowest first.
+    pub owned: &'a [WorkloadFacts],
     /// Events other than Normal about the workload or its Jobs and `ReplicaSet`s, oldest first.
     pub events: &'a [EventFacts],
     /// Services that are meant for the workload and do not select its pods.

@@ -20,7 +20,7 @@ pub use self::gateway::{
 pub use self::ingress::{IngressClassFacts, IngressFacts, IngressPath};
 pub use self::network::{Listed, Network, NetworkKind};
 
-use super::{Manager, Overrides, Timestamp, WorkloadFacts, WorkloadKey};
+use super::{Manager, OwnFacts, Overrides, Timestamp, WorkloadFacts, WorkloadKey};
 
 /// An object that is diagnosed and is no workload.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -36,7 +36,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// The object in the form in which a diagnosis has its subject: a workload without pods.
+    /// The object in the form in which a diagnosis has its subject.
     pub fn as_workload(&self) -> WorkloadFacts {
         WorkloadFacts {
             key: self.key.clone(),
@@ -46,6 +46,7 @@ impl Identity {
             generation: self.generation,
             manager: self.manager.clone(),
             overrides: self.overrides.clone(),
+            own: OwnFacts::Object(Box::default()),
             ..WorkloadFacts::default()
         }
     }

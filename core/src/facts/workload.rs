@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Carried, Condition, Labels, Manager, Overrides, Owner, Timestamp, after};
+use super::{Carried, Condition, Labels, Manager, ObjectFacts, Overrides, Owner, Timestamp, after, is_custom_group};
 use crate::api::WorkloadRef;
 
 /// Kind, namespace and name of a workload. A clone shares the allocation, because keys are stored with all data about a
@@ -31,6 +31,16 @@ impl WorkloadName {
             namespace: namespace.clone(),
             name: reference.name.as_str().into(),
         }
+    }
+
+    /// The API group; empty for the core group.
+    pub fn group(&self) -> &str {
+        self.api_version.split_once('/').map_or("", |(group, _)| group)
+    }
+
+    /// Whether it is a custom resource.
+    pub fn is_custom(&self) -> bool {
+        is_custom_group(self.group())
     }
 }
 
@@ -198,6 +208,8 @@ pub enum OwnFacts {
     DaemonSet(DaemonSetFacts),
     Job(JobFacts),
     CronJob(Box<CronJobFacts>),
+    /// An object that is diagnosed by its own status.
+    Object(Box<ObjectFacts>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -298,6 +310,14 @@ impl WorkloadFacts {
         Some(name.into())
     }
 
+    /// The facts of an object that is diagnosed by its own status.
+    pub fn object(&self) -> Option<&ObjectFacts> {
+        match &self.own {
+            OwnFacts::Object(own) => Some(own),
+            _ => None,
+        }
+    }
+
     pub fn condition(&self, kind: &str) -> Option<&Condition> {
         self.conditions.iter().find(|c| c.kind == kind)
     }
@@ -332,6 +352,9 @@ impl WorkloadFacts {
     pub fn is_settled(&self) -> bool {
         if self.deleting {
             return true;
+        }
+        if self.object().is_some() {
+            return self.suspended;
         }
         match &*self.key.kind {
             "Job" => self.suspended || self.is_complete(),

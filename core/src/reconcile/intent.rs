@@ -37,7 +37,10 @@ impl DiagnosisKey {
     }
 
     pub fn of_workload(key: &WorkloadKey) -> Self {
-        let name = WorkloadDiagnosis::name_of(&key.kind, &key.name);
+        // The group tells a custom resource from a workload of this kind and name, and from those of other groups.
+        let kind =
+            if key.is_custom() { Cow::from(format!("{}.{}", key.kind, key.group())) } else { Cow::from(&*key.kind) };
+        let name = WorkloadDiagnosis::name_of(&kind, &key.name);
         Self { kind: DiagnosisKind::Workload, object: ObjectKey::new(key.namespace.clone(), name) }
     }
 }

@@ -6,7 +6,7 @@ mod daemon_set;
 mod failure;
 mod job;
 mod known;
-mod without_pods;
+mod object;
 mod pods;
 mod remedies;
 mod revisions;
@@ -16,11 +16,13 @@ mod stateful_set;
 mod template;
 #[cfg(test)]
 mod tests;
+mod without_pods;
 
 pub(crate) use known::known;
-pub(super) use without_pods::failure_of_object;
 pub use known::{follows_from_pods, is_of_service, lies_in_template};
+pub use object::{is_explained_by_pods, is_failing_object};
 pub use service::{unmatched_due, unmatched_services};
+pub(super) use without_pods::failure_of_object;
 
 use crate::case::{WorkloadCase, WorkloadJudged};
 
@@ -32,6 +34,9 @@ pub fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     // A workload that is being deleted does not recover: keep its diagnosis until it is gone.
     if case.workload.deleting {
         return WorkloadJudged::stands();
+    }
+    if case.workload.object().is_some() {
+        return object::judge(case);
     }
     let judged = match &*case.workload.key.kind {
         "Deployment" | "ReplicaSet" | "ReplicationController" => rollout::judge(case),

@@ -4,6 +4,7 @@ pub(in crate::state) mod events;
 pub(in crate::state) mod ledger;
 pub(in crate::state) mod lookups;
 pub(in crate::state) mod nodes;
+pub(in crate::state) mod objects;
 pub(in crate::state) mod overrides;
 pub(in crate::state) mod owners;
 pub(in crate::state) mod pod_index;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use self::events::Events;
 use self::lookups::Lookups;
 use self::nodes::Nodes;
+use self::objects::Objects;
 use self::overrides::KnownOverrides;
 use self::owners::Owners;
 use self::pods::Pods;
@@ -44,6 +46,7 @@ pub struct ClusterState {
     pub(in crate::state) lookups: Lookups,
     pub(in crate::state) workloads: Workloads,
     pub(in crate::state) owners: Owners,
+    pub(in crate::state) objects: Objects,
     pub(in crate::state) services: Services,
     pub(in crate::state) scale_ups: ScaleUps,
     /// Workloads that were deleted while their diagnosis still exists.
@@ -65,6 +68,7 @@ impl Default for ClusterState {
             lookups: Lookups::default(),
             workloads: Workloads::default(),
             owners: Owners::default(),
+            objects: Objects::default(),
             services: Services::default(),
             scale_ups: ScaleUps::default(),
             gone_workloads: HashSet::new(),

@@ -2,6 +2,7 @@
 
 pub(super) mod annotation;
 pub(super) mod node;
+pub(super) mod object;
 pub(super) mod pod;
 pub(super) mod services;
 pub(super) mod workload;

@@ -4,13 +4,14 @@ use super::World;
 
 impl World {
     /// Number of entries of each collection.
-    pub fn kept(&self) -> [(&'static str, usize); 18] {
+    pub fn kept(&self) -> [(&'static str, usize); 19] {
         [
             ("pods", self.cluster.pods.kept()),
             ("nodes", self.cluster.nodes.kept()),
             ("events", self.cluster.events.kept()),
             ("scale_ups", self.cluster.scale_ups.kept()),
             ("owners", self.cluster.owners.kept()),
+            ("objects", self.cluster.objects.kept()),
             ("workloads", self.cluster.workloads.kept()),
             ("services", self.cluster.services.kept()),
             ("lookups", self.cluster.lookups.kept()),

@@ -72,6 +72,11 @@ impl World {
             before.into_iter().chain([record]).filter_map(decide::workload::workload_of).cloned().collect();
         workloads.dedup();
         touched.extend(workloads.into_iter().map(|key| (Subject::Workload(key), Lane::Change)));
+        let tops: Vec<_> = [before.and_then(|before| before.workload.as_ref()), record.workload.as_ref()]
+            .into_iter()
+            .flatten()
+            .collect();
+        touched.extend(tops.into_iter().flat_map(|key| decide::object::above(&self.cluster, key)));
         touched
     }
 

@@ -17,8 +17,7 @@ use serde_json::value::RawValue;
 use super::{
     ControllerRevision, CronJob, DaemonSet, Deployment, EndpointSlice, Endpoints, Event, Interner, Job, NamedObject,
     Node, PersistentVolumeClaim, Pod, ReplicaSet, ReplicationController, RouteObjects, Service, StatefulSet, StorageClass,
-    Workload,
-    own_replica_sets, own_revisions, room,
+    Workload, object, own_replica_sets, own_revisions, room,
 };
 use crate::facts::{EventFacts, NamedKind, NamesOf, NodeFacts, PodFacts, Timestamp, WorkloadFacts};
 
@@ -36,6 +35,8 @@ pub struct Dump {
     pub events: Vec<EventFacts>,
     /// Includes ReplicaSets, which are also in `replica_sets`.
     pub workloads: Vec<WorkloadFacts>,
+    /// Custom resources with a status.
+    pub resources: Vec<WorkloadFacts>,
     pub replica_sets: Vec<ReplicaSet>,
     pub revisions: Vec<ControllerRevision>,
     pub services: Vec<Service>,
@@ -70,6 +71,7 @@ pub struct Problem {
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Head<I> {
+    api_version: super::lenient::Text,
     kind: super::lenient::Text,
     items: Option<I>,
 }
@@ -93,6 +95,7 @@ impl Dump {
             nodes: Vec::new(),
             events: Vec::new(),
             workloads: Vec::new(),
+            resources: Vec::new(),
             replica_sets: Vec::new(),
             revisions: Vec::new(),
             services: Vec::new(),
@@ -198,7 +201,7 @@ impl Dump {
             let inherited = head.kind.strip_suffix("List").unwrap_or_default();
             return RawList(RawItems { dump: self, inherited, depth }).deserialize(&mut d);
         }
-        self.object(kind, &mut d)
+        self.object(&head.api_version, kind, &mut d)
     }
 
     fn read_yaml(&mut self, text: &str) {
@@ -226,7 +229,8 @@ impl Dump {
                 }
                 // Through its text: the readers of all kinds exist once in the program, for JSON text.
                 let json = serde_json::to_string(&map)?;
-                self.object(&kind, &mut serde_json::Deserializer::from_str(&json))
+                let api_version = map.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+                self.object(api_version, &kind, &mut serde_json::Deserializer::from_str(&json))
             }
             _ => Ok(()),
         }
@@ -241,9 +245,12 @@ impl Dump {
         }
     }
 
-    fn object(&mut self, kind: &str, d: &mut Json<'_>) -> serde_json::Result<()> {
+    fn object(&mut self, api_version: &str, kind: &str, d: &mut Json<'_>) -> serde_json::Result<()> {
         room::spend(room::OBJECT)?;
         match kind {
+            _ if object::is_custom(api_version) => {
+                self.resources.extend(object::CustomResource::deserialize(d)?.into_facts(&mut self.strings));
+            }
             "Pod" => self.pods.push(Pod::deserialize(d)?.into_facts(&mut self.strings)),
             "Node" => self.nodes.push(Node::deserialize(d)?.into_facts(&mut self.strings)),
             "Event" => self.events.push(Event::deserialize(d)?.into_facts(&mut self.strings)),

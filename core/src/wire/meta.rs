@@ -217,3 +217,33 @@ impl From<WireCondition> for Condition {
         }
     }
 }
+
+/// A condition of a custom resource, with the generation that it is about.
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct ObservedCondition {
+    r#type: Text,
+    status: Text,
+    reason: Text,
+    message: Text,
+    last_transition_time: Time,
+    observed_generation: Int,
+}
+
+impl ObservedCondition {
+    pub(super) fn observed_generation(&self) -> Option<i64> {
+        self.observed_generation.0
+    }
+}
+
+impl From<ObservedCondition> for Condition {
+    fn from(c: ObservedCondition) -> Self {
+        Self {
+            kind: c.r#type.0,
+            status: c.status.0,
+            reason: c.reason.0,
+            message: c.message.0,
+            last_transition: c.last_transition_time.real(),
+        }
+    }
+}

@@ -91,7 +91,8 @@ const REMEDIES_MAX: usize = 6;
 pub(super) fn build_failure(case: &WorkloadCase<'_>, pods: &Pods<'_>, verdict: Verdict<'_>) -> Box<WorkloadFailure> {
     let workload = case.workload;
     let kind = &*workload.key.kind;
-    let runs_to_an_end = matches!(kind, "Job" | "CronJob");
+    let is_object = workload.object().is_some();
+    let runs_to_an_end = is_object || matches!(kind, "Job" | "CronJob");
     let (desired, ready) = (count(workload.desired), pods.ready);
     let mut remedies = verdict.remedies;
     let since = match &verdict.why {
@@ -168,6 +169,8 @@ pub(super) fn build_failure(case: &WorkloadCase<'_>, pods: &Pods<'_>, verdict: V
             ready,
             failing: pods.count(),
             display: match kind {
+                // The number of pods that it should have is not known.
+                _ if is_object => String::new(),
                 "CronJob" => String::new(),
                 // Pods of a Job need not be ready: the number of succeeded ones counts.
                 "Job" => format!("{}/{desired}", count(workload.succeeded)),

@@ -6,6 +6,7 @@ use crate::signals::autoscaler::Autoscaler;
 use crate::signals::cron_job::CronJob;
 use crate::signals::disruption_budget::DisruptionBudget;
 use crate::signals::job::FailedJob;
+use crate::signals::object::ObjectStatus;
 use crate::signals::pod_creation::PodCreation;
 use crate::signals::rollout::Rollout;
 use crate::signals::route::Route;
@@ -15,6 +16,7 @@ const ROLLOUT: &Definition = &Rollout::DEFINITION;
 const JOB: &Definition = &FailedJob::DEFINITION;
 const CRON_JOB: &Definition = &CronJob::DEFINITION;
 const SERVICE: &Definition = &MismatchedService::DEFINITION;
+const OBJECT: &Definition = &ObjectStatus::DEFINITION;
 const POD_CREATION: &Definition = &PodCreation::DEFINITION;
 const ROUTE: &Definition = &Route::DEFINITION;
 const AUTOSCALER: &Definition = &Autoscaler::DEFINITION;
@@ -22,7 +24,7 @@ const BUDGET: &Definition = &DisruptionBudget::DEFINITION;
 
 /// Causes that only workloads have, never pods.
 pub(crate) fn known() -> impl Iterator<Item = Known> {
-    let all = [ROLLOUT, JOB, CRON_JOB, SERVICE, POD_CREATION, ROUTE, AUTOSCALER, BUDGET];
+    let all = [ROLLOUT, JOB, CRON_JOB, SERVICE, POD_CREATION, OBJECT, ROUTE, AUTOSCALER, BUDGET];
     all.into_iter().flat_map(|signal| catalog::known(signal.name))
 }
 

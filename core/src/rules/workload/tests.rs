@@ -119,6 +119,7 @@ impl World {
             gone: &[],
             ready: (!ready.is_empty()).then_some(&ready),
             jobs: &jobs,
+            owned: &[],
             orphans: &orphans,
             events: &events,
             services: Some(&services),

@@ -23,8 +23,6 @@ pub(in crate::rules) fn failure_of_object(
     if let Some(known) = category {
         failure.category = known.category;
     }
-    failure.serving = None;
-    failure.pods = crate::api::PodCounts::default();
     failure.since = since.or(case.workload.created);
     WorkloadJudged::failing(failure)
 }

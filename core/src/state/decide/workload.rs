@@ -49,7 +49,8 @@ pub(in crate::state) fn all_unsettled(world: &World) -> crate::state::Touched {
     let unmatched = world.cluster.services.workloads_of_unmatched_services();
     let kept = crate::facts::WorkloadKind::ALL.into_iter().flat_map(|kind| world.cluster.owners.of_kind(kind)).cloned();
     let diagnosed = world.reported.workload_records.workloads();
-    kept.chain(diagnosed).chain(unmatched).map(|key| (Subject::Workload(key), Lane::Resync)).collect()
+    let objects = world.cluster.objects.keys().cloned();
+    kept.chain(diagnosed).chain(unmatched).chain(objects).map(|key| (Subject::Workload(key), Lane::Resync)).collect()
 }
 
 /// Removes the Warning Event from the write of a pod's diagnosis if enough Events were emitted for the same
@@ -81,6 +82,9 @@ pub(in crate::state) fn aggregate(world: &mut World, plan: &mut Plan, now: Times
 }
 
 pub(in crate::state) fn decide(world: &mut World, key: &WorkloadKey, now: Timestamp) -> Decision {
+    if key.watched_kind().is_none() {
+        return super::object::decide(world, key, now);
+    }
     let object = DiagnosisKey::of_workload(key);
     before_judging(world, key, &object, now).unwrap_or_else(|| decide_on_workload(world, key, &object, now))
 }
@@ -178,6 +182,7 @@ fn decide_on_workload(world: &mut World, key: &WorkloadKey, object: &DiagnosisKe
         gone: &gone,
         ready: ready.as_deref(),
         jobs: &jobs,
+        owned: &[],
         events: &events,
         orphans: &unmatched,
         services: services.as_deref(),
@@ -236,7 +241,7 @@ fn names_for(world: &World, failure: &WorkloadFailure) -> Vec<(Lookup, Timestamp
 }
 
 /// Whether the user ignores this failure: its cause, or the cause of all its failing pods.
-fn is_unwanted(world: &World, key: &WorkloadKey, failure: &WorkloadFailure, now: Timestamp) -> bool {
+pub(super) fn is_unwanted(world: &World, key: &WorkloadKey, failure: &WorkloadFailure, now: Timestamp) -> bool {
     if world.cluster.overrides.ignore(key, &failure.cause) {
         return true;
     }
@@ -291,7 +296,7 @@ fn known_workload(world: &World, key: &WorkloadKey) -> Option<Known> {
     }
 }
 
-fn workload_fails(
+pub(super) fn workload_fails(
     world: &mut World,
     key: &WorkloadKey,
     facts: &WorkloadFacts,
@@ -362,7 +367,7 @@ fn is_reported_by_node(world: &World, root: &Root, now: Timestamp) -> bool {
     node.is_some_and(|node| node::is_down(node, &world.settings.thresholds, now))
 }
 
-fn workload_recovers(
+pub(super) fn workload_recovers(
     world: &mut World,
     key: &WorkloadKey,
     object: &DiagnosisKey,
@@ -386,7 +391,7 @@ fn workload_recovers(
     node_and_workload::recovered(last.as_ref(), update, !is_scaled_down, &world.settings.policy, now)
 }
 
-fn mark_gone(world: &mut World, key: &WorkloadKey, object: &DiagnosisKey, now: Timestamp) -> Plan {
+pub(super) fn mark_gone(world: &mut World, key: &WorkloadKey, object: &DiagnosisKey, now: Timestamp) -> Plan {
     world.reported.failure_history.forget(key);
     world.reported.event_aggregation.forget(key);
     world.cluster.lookups.forget(&Subject::Workload(key.clone()));
@@ -410,7 +415,7 @@ pub(in crate::state) fn forget_gone_workload(world: &mut World, key: &DiagnosisK
 }
 
 /// The pods of a workload that have an Active diagnosis, sorted by name, each with its restarts.
-fn failing_pods(world: &World, key: &WorkloadKey) -> Vec<(FailingPod, Restarted)> {
+pub(super) fn failing_pods(world: &World, key: &WorkloadKey) -> Vec<(FailingPod, Restarted)> {
     // A Deployment already has a replacement for a pod that is being deleted. A `StatefulSet` or `DaemonSet` waits
     // for the deletion to finish.
     let is_replaced = |place: &Place| place.deleting && &*key.kind == "Deployment";
@@ -485,6 +490,9 @@ fn gone_pods(world: &World, key: &WorkloadKey, jobs: &[WorkloadFacts]) -> Vec<Go
 
 /// Registers a new version of a workload.
 pub(in crate::state) fn workload(world: &mut World, mut facts: WorkloadFacts, now: Timestamp) -> crate::state::Touched {
+    if facts.object().is_some() {
+        return super::object::object(world, facts, now);
+    }
     let key = facts.key.clone();
     world.cluster.gone_workloads.remove(&key);
     let at_start = key.watched_kind().is_none_or(|kind| !world.cluster.is_listed(Source::Workloads(kind)));
@@ -515,6 +523,7 @@ pub(in crate::state) fn workload_deleted(
     now: Timestamp,
 ) -> crate::state::Touched {
     world.cluster.owners.remove(key);
+    world.cluster.objects.remove(key);
     world.cluster.owners.forget_events(key);
     world.cluster.overrides.forget(key);
     world.reported.annotations.forget(&Bearer::Workload(key.clone()));
@@ -581,13 +590,15 @@ fn is_of_another_template(key: &WorkloadKey, failing: &[FailingPod], ended: &Obj
 }
 
 fn has_no_desired_pods(key: &WorkloadKey, facts: &WorkloadFacts) -> bool {
-    facts.suspended || (facts.desired <= 0 && &*key.kind != "CronJob")
+    let has_pods = facts.object().is_none() && &*key.kind != "CronJob";
+    facts.suspended || (facts.desired <= 0 && has_pods)
 }
 
 /// Updates the status of a workload that recovered. The cause and its pods stay; the remedies, the served impact and
 /// the template changes are cleared because they no longer apply.
 fn set_recovered(status: &mut WorkloadDiagnosisStatus, key: &WorkloadKey, facts: Option<&WorkloadFacts>, ready: u32) {
-    let runs_to_an_end = matches!(&*key.kind, "Job" | "CronJob");
+    let is_object = facts.is_some_and(|facts| facts.object().is_some());
+    let runs_to_an_end = is_object || matches!(&*key.kind, "Job" | "CronJob");
     let desired = facts.map_or(status.pods.desired, |facts| u32::try_from(facts.desired).unwrap_or(0));
     status.head.summary = match facts {
         Some(facts) if facts.suspended => "it is suspended".to_owned(),

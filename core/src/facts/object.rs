@@ -1,0 +1,45 @@
+//! Facts of objects that are diagnosed by their own status, such as custom resources.
+
+use serde::{Deserialize, Serialize};
+
+use super::Timestamp;
+
+/// The parts of a status that the conditions do not contain.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ObjectFacts {
+    /// `status.phase`, or the field of the kind that has its meaning: `state`, `printableStatus`, `health.status`.
+    pub phase: String,
+    /// When it entered the phase, if the status contains that.
+    pub phase_since: Option<Timestamp>,
+    pub reason: String,
+    pub message: String,
+    /// For an Argo CD Application: `Synced`, `OutOfSync` or `Unknown`. Source: status.sync.status.
+    pub sync: String,
+    /// For an Argo CD Application: the phase of the last sync. Source: status.operationState.phase.
+    pub operation: String,
+    /// The last change of anything but the status. Without managedFields it is the newest time that is known.
+    pub changed: Option<Timestamp>,
+}
+
+/// Whether this API group is one of custom resources: it is not built into Kubernetes, and not our own.
+pub fn is_custom_group(group: &str) -> bool {
+    let is_of = |domain: &str| group == domain || group.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'));
+    group.contains('.') && !is_of("k8s.io") && !is_of("kubernetes.io") && !is_of("shindan.dev")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_custom_group;
+
+    #[test]
+    fn groups_of_kubernetes_are_not_custom() {
+        for group in
+            ["", "apps", "batch", "policy", "autoscaling", "networking.k8s.io", "metrics.k8s.io", "shindan.dev"]
+        {
+            assert!(!is_custom_group(group), "{group}");
+        }
+        for group in ["cert-manager.io", "cluster.x-k8s.io", "argoproj.io", "serving.knative.dev", "kubevirt.io"] {
+            assert!(is_custom_group(group), "{group}");
+        }
+    }
+}

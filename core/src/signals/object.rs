@@ -1,0 +1,133 @@
+//! The signal `object`.
+
+pub(crate) mod symptom;
+
+use self::symptom::{Form, Symptom, is_in_progress};
+use super::signal;
+use crate::api::Evidence;
+use crate::case::{WorkloadCase, evidence};
+use crate::facts::{ObjectFacts, WorkloadFacts, seconds_between};
+use crate::message;
+
+signal! {
+    /// The status of an object without pods of its own, such as a custom resource: a condition or a phase that reports a
+    /// failure. It is that of the diagnosed object, or of an object that it controls.
+    /// Source: status.conditions, status.phase, status.observedGeneration.
+    pub(crate) struct ObjectStatus<'a> as "object" {
+        case: &'a WorkloadCase<'a>, object: &'a WorkloadFacts, symptom: Symptom<'a>,
+    }
+    reason: |of| of.condition_reason(), message: of.text();
+
+    /// Its kind. Source: kind.
+    "kind": fn kind(&self) -> &str { &self.object.key.kind }
+
+    /// Its API group. Source: apiVersion.
+    "group": fn group(&self) -> &str { self.object.key.group() }
+
+    /// Its name. Source: metadata.name.
+    "name": fn name(&self) -> &str { &self.object.key.name }
+
+    /// Kind and name, such as `Certificate web`, at most 80 characters.
+    "display": fn display(&self) -> String {
+        format!("{} {}", self.object.key.kind, message::name(&self.object.key.name, 60))
+    }
+
+    /// As an argument of kubectl: `certificate.cert-manager.io/web`.
+    "argument": fn argument(&self) -> String { argument(self.object) }
+
+    /// What shows the failure: `stalled` (the controller has given up), `failed`, `notReady`, `notObserved` (the controller
+    /// has not processed the newest generation), or `detail` (a condition of another type that explains one of these).
+    "symptom": fn symptom(&self) -> &'static str { self.symptom.form.as_str() }
+
+    /// Type of the condition that shows the failure; empty if the phase or the generation shows it.
+    /// Source: status.conditions[].type.
+    "condition": fn condition_type(&self) -> &str { self.symptom.condition.map_or("", |condition| &condition.kind) }
+
+    /// Status of the condition. Source: status.conditions[].status.
+    "status": fn condition_status(&self) -> &str { self.symptom.condition.map_or("", |condition| &condition.status) }
+
+    /// Reason of the condition, or of the phase where that shows the failure.
+    /// Source: status.conditions[].reason, status.reason, status.failureReason.
+    "reason": fn condition_reason(&self) -> &str {
+        match self.symptom.condition {
+            Some(condition) => &condition.reason,
+            // Some kinds have a sentence there, which is the message.
+            None => Some(self.own().map_or("", |own| &own.reason)).filter(|reason| !reason.contains(' ')).unwrap_or(""),
+        }
+    }
+
+    /// Message of the condition or the phase, at most 140 characters.
+    /// Source: status.conditions[].message, status.message, status.failureMessage, status.reason.
+    "message": fn short_message(&self) -> String { message::fit(self.text(), 140) }
+
+    /// Phase of the object. Source: status.phase, status.state, status.printableStatus, status.health.status.
+    "phase": fn phase(&self) -> &str { self.own().map_or("", |own| &own.phase) }
+
+    /// For an Argo CD Application: `Synced`, `OutOfSync` or `Unknown`. Source: status.sync.status.
+    "sync": fn sync(&self) -> &str { self.own().map_or("", |own| &own.sync) }
+
+    /// For an Argo CD Application: phase of the last sync. Source: status.operationState.phase.
+    "operation": fn operation(&self) -> &str { self.own().map_or("", |own| &own.operation) }
+
+    /// Whether the controller is still at work, by the reason of the condition or its condition Reconciling.
+    "isInProgress": fn is_in_progress(&self) -> bool {
+        is_in_progress(self.condition_reason()) || self.object.condition_is_true("Reconciling")
+    }
+
+    /// The newest generation. Source: metadata.generation.
+    "generation": fn generation(&self) -> i64 { self.object.generation }
+
+    /// The generation that the controller has processed. Source: status.observedGeneration.
+    "observedGeneration": fn observed_generation(&self) -> Option<i64> { self.object.observed_generation }
+
+    /// Seconds since it fails; 0 where the status does not contain the time.
+    /// Source: status.conditions[].lastTransitionTime.
+    "seconds": fn seconds(&self) -> i64 { self.symptom.since.map_or(0, |since| seconds_between(since, self.case.now)) }
+}
+
+impl<'a> ObjectStatus<'a> {
+    fn own(&self) -> Option<&'a ObjectFacts> {
+        self.object.object()
+    }
+
+    fn text(&self) -> &'a str {
+        let of_phase = || self.own().map_or("", |own| if own.message.is_empty() { &own.reason } else { &own.message });
+        match self.symptom.condition {
+            Some(condition) => &condition.message,
+            None if self.symptom.form == Form::NotObserved => "",
+            None => of_phase(),
+        }
+    }
+
+    /// The part of the status that shows the failure.
+    pub(crate) fn evidence(&self) -> Evidence {
+        let is_own = self.object.key == self.case.workload.key;
+        match (self.symptom.condition, self.symptom.form) {
+            (Some(condition), _) if is_own => evidence::condition(condition),
+            (Some(condition), _) => evidence::object_condition(&argument(self.object), condition),
+            (None, Form::NotObserved) => {
+                let observed = self.object.observed_generation.unwrap_or(0);
+                let value = format!("{observed}, and metadata.generation is {}", self.object.generation);
+                evidence::field(self.path("status.observedGeneration"), value)
+            }
+            (None, _) => {
+                let message = self.text();
+                let value =
+                    if message.is_empty() { self.phase().to_owned() } else { format!("{}: {message}", self.phase()) };
+                evidence::field_at(self.path("status phase"), value, self.symptom.since)
+            }
+        }
+    }
+
+    fn path(&self, field: &str) -> String {
+        let is_own = self.object.key == self.case.workload.key;
+        if is_own { field.to_owned() } else { format!("{}: {field}", argument(self.object)) }
+    }
+}
+
+/// The object as an argument of kubectl. The group tells it from another kind with this name.
+pub(crate) fn argument(object: &WorkloadFacts) -> String {
+    let (kind, group) = (object.key.kind.to_ascii_lowercase(), object.key.group());
+    let dot = if group.is_empty() { "" } else { "." };
+    format!("{kind}{dot}{group}/{}", object.key.name)
+}

@@ -1,0 +1,227 @@
+//! What the status of an object shows: its conditions and its phase, as kstatus and the API conventions define them.
+
+use crate::facts::{Condition, Timestamp, WorkloadFacts};
+
+/// Whether an object fails, by its status alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Health {
+    /// It is paused, stopped or being deleted.
+    Idle,
+    Healthy,
+    /// The status does not show it, or the object is in progress.
+    Unknown,
+    Failing,
+}
+
+/// The kind of a symptom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Form {
+    /// The controller has given up until the object changes.
+    Stalled,
+    /// A condition or a phase reports a failure.
+    Failed,
+    /// A condition reports that the object does not work now.
+    NotReady,
+    /// The controller has not processed the newest generation.
+    NotObserved,
+    /// A condition that explains another symptom.
+    Detail,
+}
+
+impl Form {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Stalled => "stalled",
+            Self::Failed => "failed",
+            Self::NotReady => "notReady",
+            Self::NotObserved => "notObserved",
+            Self::Detail => "detail",
+        }
+    }
+}
+
+/// A part of the status that shows a failure.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Symptom<'a> {
+    pub(crate) form: Form,
+    /// `None`: the phase shows it, or the generation.
+    pub(crate) condition: Option<&'a Condition>,
+    /// Since when; `None` if the status does not contain that.
+    pub(crate) since: Option<Timestamp>,
+}
+
+/// Conditions that are True if the object fails. `Stalled` comes from kstatus, `NotReady` from Strimzi.
+const FAILED: [&str; 7] = ["Failed", "Failure", "Degraded", "NotReady", "Error", "InvalidSpec", "ReplicaFailure"];
+/// Conditions that are False if the object fails.
+const NOT_READY: [&str; 7] = ["Ready", "Available", "Healthy", "Synced", "Succeeded", "Reconciled", "Accepted"];
+/// Conditions that are True if the object is well. `Synced`, `Reconciled` and `Accepted` are only about its spec.
+const READY: [&str; 4] = ["Ready", "Available", "Healthy", "Succeeded"];
+/// Reasons of conditions that are False on purpose.
+const ON_PURPOSE: [&str; 15] = [
+    "Suspended",
+    "Paused",
+    "Stopped",
+    "Disabled",
+    "Deleting",
+    "Terminating",
+    "ScaledToZero",
+    "NoTraffic",
+    "Hibernated",
+    "Completed",
+    "Succeeded",
+    "Finished",
+    "Cancelled",
+    "TaskRunCancelled",
+    "PipelineRunCancelled",
+];
+/// Phases without a failure in which nothing is expected of the object.
+const IDLE: [&str; 9] =
+    ["Paused", "Suspended", "Stopped", "Stopping", "Deleting", "Terminating", "Hibernated", "Cancelled", "Disabled"];
+const HEALTHY: [&str; 12] = [
+    "Healthy",
+    "Ready",
+    "Running",
+    "Active",
+    "Available",
+    "Bound",
+    "Succeeded",
+    "Completed",
+    "Complete",
+    "Valid",
+    "Synced",
+    "Online",
+];
+/// Phases that report a failure. KubeVirt has those that begin with `Err`, and the two of a loop.
+const BAD: [&str; 12] = [
+    "Failed",
+    "Failure",
+    "Error",
+    "Errored",
+    "Degraded",
+    "Invalid",
+    "PartiallyFailed",
+    "FailedValidation",
+    "Unhealthy",
+    "CrashLoopBackOff",
+    "ImagePullBackOff",
+    "DataVolumeError",
+];
+
+fn is_one_of(names: &[&str], text: &str) -> bool {
+    names.iter().any(|name| name.eq_ignore_ascii_case(text))
+}
+
+fn is_bad(phase: &str) -> bool {
+    is_one_of(&BAD, phase) || phase.starts_with("Err") && phase.chars().all(|c| c.is_ascii_alphanumeric())
+}
+
+/// Whether the reason of a condition means that the controller is at work.
+pub(crate) fn is_in_progress(reason: &str) -> bool {
+    const AT_WORK: [&str; 17] = [
+        "Progressing",
+        "ProgressingWithRetry",
+        "Reconciling",
+        "InProgress",
+        "Pending",
+        "Creating",
+        "Provisioning",
+        "Initializing",
+        "Installing",
+        "Upgrading",
+        "Updating",
+        "Deploying",
+        "Starting",
+        "Issuing",
+        "Scaling",
+        "Migrating",
+        "DoesNotExist",
+    ];
+    is_one_of(&AT_WORK, reason) || reason.starts_with("Waiting")
+}
+
+/// Argo CD has conditions without a status: that they exist is the failure.
+fn is_argo_cd_error(facts: &WorkloadFacts, condition: &Condition) -> bool {
+    condition.status.is_empty() && condition.kind.ends_with("Error") && facts.key.group() == "argoproj.io"
+}
+
+fn form_of(facts: &WorkloadFacts, condition: &Condition) -> Option<Form> {
+    let (kind, status) = (condition.kind.as_str(), condition.status.as_str());
+    if is_one_of(&ON_PURPOSE, &condition.reason) {
+        return None;
+    }
+    // A phase says more than `Healthy`, which a rollout lacks until its last step.
+    let is_of_phase = kind == "Healthy" && facts.object().is_some_and(|own| !own.phase.is_empty());
+    match status {
+        "True" if kind == "Stalled" => Some(Form::Stalled),
+        "True" if FAILED.contains(&kind) => Some(Form::Failed),
+        // A run to an end that did not succeed is over.
+        "False" if kind == "Succeeded" => Some(Form::Failed),
+        "False" if NOT_READY.contains(&kind) && !is_of_phase => Some(Form::NotReady),
+        "" if is_argo_cd_error(facts, condition) => Some(Form::Failed),
+        "False" => Some(Form::Detail),
+        _ => None,
+    }
+}
+
+/// The symptoms of an object, the gravest first. Details are included only beside another symptom.
+pub(crate) fn symptoms(facts: &WorkloadFacts) -> Vec<Symptom<'_>> {
+    let Some(own) = facts.object() else { return Vec::new() };
+    if is_idle(facts) {
+        return Vec::new();
+    }
+    let of_conditions = facts.conditions.iter().filter_map(|condition| {
+        let form = form_of(facts, condition)?;
+        // How long an odd condition without a time lasts is not known.
+        let since = condition.last_transition;
+        let counts = since.is_some() || matches!(form, Form::Stalled | Form::Detail);
+        counts.then_some(Symptom { form, condition: Some(condition), since })
+    });
+    let mut all: Vec<Symptom<'_>> = of_conditions.collect();
+    if is_bad(&own.phase) || is_bad(&own.operation) || is_refused_by_acme(facts) {
+        all.push(Symptom { form: Form::Failed, condition: None, since: own.phase_since });
+    } else if is_stuck_at_acme(facts) {
+        all.push(Symptom { form: Form::NotReady, condition: None, since: facts.created });
+    }
+    let is_explained = all.iter().any(|symptom| symptom.form != Form::Detail);
+    if !is_explained {
+        all.clear();
+        if facts.is_stale() {
+            all.push(Symptom { form: Form::NotObserved, condition: None, since: own.changed });
+        }
+    }
+    all.sort_by_key(|symptom| symptom.form);
+    all
+}
+
+fn is_of_acme(facts: &WorkloadFacts) -> bool {
+    facts.key.group() == "acme.cert-manager.io"
+}
+
+/// An Order or Challenge of cert-manager has a state and no conditions.
+fn is_refused_by_acme(facts: &WorkloadFacts) -> bool {
+    is_of_acme(facts) && facts.object().is_some_and(|own| own.phase == "expired")
+}
+
+/// A Challenge that waits has a reason if something is wrong with it.
+fn is_stuck_at_acme(facts: &WorkloadFacts) -> bool {
+    is_of_acme(facts) && facts.object().is_some_and(|own| own.phase == "pending" && !own.reason.is_empty())
+}
+
+fn is_idle(facts: &WorkloadFacts) -> bool {
+    let is_paused = ["Paused", "Suspended", "ReconciliationPaused"].iter().any(|kind| facts.condition_is_true(kind));
+    let phase = facts.object().map_or("", |own| own.phase.as_str());
+    facts.deleting || facts.suspended || is_paused || is_one_of(&IDLE, phase)
+}
+
+/// Whether an object fails, by its status alone, for however short a time.
+pub(crate) fn health(facts: &WorkloadFacts) -> Health {
+    if is_idle(facts) {
+        return Health::Idle;
+    }
+    if symptoms(facts).iter().any(|symptom| symptom.form != Form::NotObserved) {
+        return Health::Failing;
+    }
+    let phase = facts.object().map_or("", |own| own.phase.as_str());
+    let is_ready = READY.iter().any(|kind| facts.condition_is_true(kind)) || is_one_of(&HEALTHY, phase);
+    if is_ready && !facts.is_stale() { Health::Healthy } else { Health::Unknown }
+}

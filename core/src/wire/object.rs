@@ -1,0 +1,219 @@
+//! Custom resources of any kind: metadata, conditions, and the fields that many kinds have in common.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::Deserialize;
+
+use super::Interner;
+use super::lenient::{Flag, Int, List, Name, Obj, Text, Time};
+use super::meta::{self, ObservedCondition};
+use crate::facts::{Condition, ObjectFacts, OwnFacts, WorkloadFacts, WorkloadName, is_custom_group};
+use crate::message::text;
+
+/// Most conditions of an object that are read.
+const CONDITIONS: usize = 64;
+/// Longest text of a status, in bytes.
+const LONGEST: usize = 4096;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct CustomResource {
+    api_version: Text,
+    kind: Name,
+    #[serde(deserialize_with = "meta::slim")]
+    metadata: ObjectMeta,
+    spec: Obj<Spec>,
+    status: Obj<Status>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Spec {
+    suspend: Flag,
+    paused: Flag,
+    /// KubeVirt, the former and the present field.
+    running: Flag,
+    run_strategy: Text,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Status {
+    conditions: List<ObservedCondition>,
+    observed_generation: Int,
+    phase: Text,
+    state: Text,
+    /// KubeVirt.
+    printable_status: Text,
+    reason: Text,
+    message: Text,
+    /// Cluster API.
+    failure_reason: Text,
+    failure_message: Text,
+    /// Argo CD.
+    health: Obj<Health>,
+    sync: Obj<Sync>,
+    operation_state: Obj<OperationState>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Health {
+    status: Text,
+    message: Text,
+    last_transition_time: Time,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Sync {
+    status: Text,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct OperationState {
+    phase: Text,
+    message: Text,
+    finished_at: Time,
+}
+
+/// Whether objects of this API version are custom resources. A kind does not suffice: Knative has a kind Service too.
+pub(super) fn is_custom(api_version: &str) -> bool {
+    api_version.split_once('/').is_some_and(|(group, _)| is_custom_group(group))
+}
+
+impl CustomResource {
+    /// `None` if it has no status: nothing can be said about it.
+    pub(super) fn into_facts(self, strings: &mut Interner) -> Option<WorkloadFacts> {
+        let status = self.status.0?;
+        let metadata = &self.metadata;
+        // A cluster-scoped object has no namespace. Its diagnosis, which is namespaced, is in the namespace `default`, as
+        // the Events of cluster-scoped objects are.
+        let key = meta::key(metadata, strings);
+        let generation = metadata.generation.unwrap_or(0);
+        let of_conditions = status.conditions.0.iter().filter_map(ObservedCondition::observed_generation).max();
+        let observed_generation = status.observed_generation.0.max(of_conditions);
+        let is_current = |condition: &ObservedCondition| {
+            let observed = condition.observed_generation().or(status.observed_generation.0);
+            observed.is_none_or(|observed| observed >= generation)
+        };
+        let mut conditions: Vec<Condition> = Vec::new();
+        // If no condition is current, the old ones still tell what the controller saw last.
+        let is_stale = observed_generation.is_some_and(|observed| observed < generation);
+        for condition in status.conditions.0.iter().filter(|of| is_stale || is_current(of)).take(CONDITIONS) {
+            let condition = shortened(condition.clone().into());
+            if !condition.kind.is_empty() && conditions.iter().all(|known| known.kind != condition.kind) {
+                conditions.push(condition);
+            }
+        }
+        let spec = self.spec.or_default();
+        let created = meta::created(metadata);
+        let is_stopped = spec.running.0 == Some(false) || &*spec.run_strategy == "Halted";
+        let health = status.health.or_default();
+        let operation = status.operation_state.or_default();
+        let phases = [status.phase, status.state, status.printable_status, health.status];
+        let is_of_health = phases.iter().take(3).all(|phase| phase.is_empty());
+        let own = ObjectFacts {
+            phase: first(phases),
+            phase_since: health.last_transition_time.real().filter(|_| is_of_health),
+            reason: first([status.failure_reason, status.reason]),
+            message: first([status.failure_message, status.message, health.message, operation.message]),
+            sync: first([status.sync.or_default().status]),
+            operation: first([operation.phase]),
+            changed: conditions.iter().filter_map(|of| of.last_transition).max().max(created),
+        };
+        Some(WorkloadFacts {
+            key: WorkloadName {
+                api_version: strings.intern(&self.api_version),
+                kind: strings.intern(&self.kind),
+                namespace: key.namespace,
+                name: key.name,
+            }
+            .into(),
+            uid: meta::uid(metadata),
+            created,
+            deleting: metadata.deletion_timestamp.is_some(),
+            overrides: meta::overrides(metadata),
+            carried: meta::carried(metadata),
+            owner: meta::controller(metadata, strings),
+            manager: meta::manager(metadata),
+            generation,
+            observed_generation,
+            suspended: spec.suspend.is_true() || spec.paused.is_true() || is_stopped,
+            conditions,
+            own: OwnFacts::Object(Box::new(own)),
+            ..WorkloadFacts::default()
+        })
+    }
+}
+
+fn first<const N: usize>(texts: [Text; N]) -> String {
+    let found = texts.into_iter().find(|text| !text.is_empty()).unwrap_or_default();
+    text::beginning(&found, LONGEST).to_owned()
+}
+
+fn shortened(condition: Condition) -> Condition {
+    let short = |of: String| text::beginning(&of, LONGEST).to_owned();
+    Condition {
+        kind: short(condition.kind),
+        status: short(condition.status),
+        reason: short(condition.reason),
+        message: short(condition.message),
+        last_transition: condition.last_transition,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Dump;
+
+    fn read(text: &str) -> Vec<WorkloadFacts> {
+        let mut dump = Dump::default();
+        dump.read(text);
+        assert_eq!(dump.problems, [], "{text}");
+        dump.resources
+    }
+
+    #[test]
+    fn kind_of_another_group_is_a_custom_resource() {
+        let text = "apiVersion: serving.knative.dev/v1\nkind: Service\nmetadata: {name: web, namespace: shop}\nstatus: {phase: Ready}\n";
+        let found = read(text);
+        assert_eq!(found.len(), 1);
+        assert_eq!(&*found[0].key.api_version, "serving.knative.dev/v1");
+        assert_eq!(found[0].key.to_string(), "Service/web");
+        for api_version in ["v1", "apps/v1", "snapshot.storage.k8s.io/v1", "shindan.dev/v1alpha1"] {
+            assert!(read(&text.replace("serving.knative.dev/v1", api_version)).is_empty(), "{api_version}");
+        }
+    }
+
+    #[test]
+    fn object_without_status_is_not_read() {
+        for status in ["", "status: null", "status: Ready", "status: []", "status: 3"] {
+            let text = format!("apiVersion: a.io/v1\nkind: A\nmetadata: {{name: a}}\n{status}\n");
+            assert!(read(&text).is_empty(), "{status}");
+        }
+    }
+
+    #[test]
+    fn unusual_values_are_no_errors() {
+        for status in [
+            "{conditions: {type: Ready}}",
+            "{conditions: [Ready, 3, null, [], {type: Ready, status: false, lastTransitionTime: yesterday}]}",
+            "{conditions: [{type: [Ready], status: {a: b}}], phase: [Failed], health: Healthy, sync: 3}",
+            "{observedGeneration: abc, operationState: [], phase: {a: b}, message: [x]}",
+            "{health: {status: {}, lastTransitionTime: 5}}",
+        ] {
+            let text = format!("apiVersion: a.io/v1\nkind: A\nmetadata: {{name: a}}\nspec: []\nstatus: {status}\n");
+            assert_eq!(read(&text).len(), 1, "{status}");
+        }
+    }
+
+    #[test]
+    fn condition_of_an_older_generation_does_not_count() {
+        let text = "apiVersion: a.io/v1\nkind: A\nmetadata: {name: a, generation: 3}\nstatus:\n  observedGeneration: 2\n  conditions:\n  - {type: Ready, status: \"False\", observedGeneration: 3}\n  - {type: Stalled, status: \"True\", observedGeneration: 2}\n";
+        let found = read(text);
+        assert!(found[0].condition("Ready").is_some() && found[0].condition("Stalled").is_none());
+        assert!(!found[0].is_stale(), "the controller has seen generation 3");
+    }
+}
