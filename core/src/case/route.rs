@@ -60,7 +60,8 @@ pub struct BrokenHop {
     /// The ports that exist: those of the Service, or for `targetPort` those of the pods.
     pub ports: Vec<String>,
     pub target_port: String,
-    /// Position of the port in the Service.
+    /// Number of the port in the Service, and its position.
+    pub service_port: i64,
     pub port_index: usize,
     /// The existing name or port that was most likely meant.
     pub near: String,

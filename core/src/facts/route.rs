@@ -12,7 +12,9 @@ mod network;
 use std::sync::Arc;
 
 pub use self::autoscaler::AutoscalerFacts;
-pub use self::backend::{BackendPod, BackendRef, BackendService, ContainerPort, Endpoints, PodCause, PortRef, ServicePort};
+pub use self::backend::{
+    BackendPod, BackendRef, BackendService, ContainerPort, Endpoints, PodCause, PortRef, ServicePort,
+};
 pub use self::budget::{BudgetFacts, BudgetStatus};
 pub use self::gateway::{
     GatewayClassFacts, GatewayFacts, GrantFacts, Listener, ObjectRef, ParentRef, ParentStatus, RouteFacts, RouteRule,
@@ -20,7 +22,7 @@ pub use self::gateway::{
 pub use self::ingress::{IngressClassFacts, IngressFacts, IngressPath};
 pub use self::network::{Listed, Network, NetworkKind};
 
-use super::{Manager, OwnFacts, Overrides, Timestamp, WorkloadFacts, WorkloadKey};
+use super::{Manager, Overrides, OwnFacts, Timestamp, WorkloadFacts, WorkloadKey};
 
 /// An object that is diagnosed and is no workload.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -53,6 +53,12 @@ signal! {
     /// The Service. Source: the backend of the path.
     "service": fn service(&self) -> &str { &self.broken.service }
 
+    /// The Service, as `NAMESPACE/NAME` if it is in another namespace. Source: the backend of the path.
+    "serviceDisplay": fn service_display(&self) -> String {
+        let of = self.broken;
+        if of.is_elsewhere && !of.service.is_empty() { format!("{}/{}", of.namespace, of.service) } else { of.service.clone() }
+    }
+
     /// The namespace of the Service or Secret. Source: the backend of the path.
     "namespace": fn namespace(&self) -> &str { &self.broken.namespace }
 
@@ -71,6 +77,9 @@ signal! {
 
     /// The port that the Service leads to, a number or a name. Source: spec.ports[].targetPort.
     "targetPort": fn target_port(&self) -> &str { &self.broken.target_port }
+
+    /// The number of the port of the Service, even if the path has its name. Source: spec.ports[].port.
+    "servicePort": fn service_port(&self) -> String { self.broken.service_port.to_string() }
 
     /// Position of this port in the Service, counted from 0. Source: spec.ports[].
     "portIndex": fn port_index(&self) -> String { self.broken.port_index.to_string() }

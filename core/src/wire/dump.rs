@@ -16,8 +16,8 @@ use serde_json::value::RawValue;
 
 use super::{
     ControllerRevision, CronJob, DaemonSet, Deployment, EndpointSlice, Endpoints, Event, Interner, Job, NamedObject,
-    Node, PersistentVolumeClaim, Pod, ReplicaSet, ReplicationController, RouteObjects, Service, StatefulSet, StorageClass,
-    Workload, object, own_replica_sets, own_revisions, room,
+    Node, PersistentVolumeClaim, Pod, ReplicaSet, ReplicationController, RouteObjects, Service, StatefulSet,
+    StorageClass, Workload, object, own_replica_sets, own_revisions, room,
 };
 use crate::facts::{EventFacts, NamedKind, NamesOf, NodeFacts, PodFacts, Timestamp, WorkloadFacts};
 

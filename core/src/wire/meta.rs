@@ -107,7 +107,15 @@ impl<'de> Deserialize<'de> for Key {
             }
             fn visit_str<E>(self, key: &str) -> Result<Key, E> {
                 let own = [IGNORE, NEVER_READY_AFTER, DIAGNOSIS, HELM_RELEASE, ARGO_CD_TRACKING];
-                let read = [MIRROR, REVISION, CLASS, MACHINE_CONFIG, MACHINE_CONFIG_REASON, INGRESS_CLASS, DEFAULT_INGRESS_CLASS];
+                let read = [
+                    MIRROR,
+                    REVISION,
+                    CLASS,
+                    MACHINE_CONFIG,
+                    MACHINE_CONFIG_REASON,
+                    INGRESS_CLASS,
+                    DEFAULT_INGRESS_CLASS,
+                ];
                 let mut kept = read.into_iter().chain(DEFAULT_CLASS).chain(own);
                 Ok(kept.find(|kept| *kept == key).map_or(Key::Other, Key::Kept))
             }

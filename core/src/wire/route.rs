@@ -14,8 +14,8 @@ use serde::Deserialize;
 use serde::de::Deserializer;
 
 pub use self::backend::{backend_pod, backend_services};
-use super::lenient::{Int, List, Text, Time};
-use super::meta;
+use super::lenient::List;
+use super::meta::{self, ObservedCondition};
 use crate::facts::route::{
     AutoscalerFacts, BudgetFacts, GatewayClassFacts, GatewayFacts, GrantFacts, Identity, IngressClassFacts,
     IngressFacts, RouteFacts,
@@ -56,6 +56,18 @@ impl RouteObjects {
                 | "HorizontalPodAutoscaler"
                 | "PodDisruptionBudget"
         )
+    }
+
+    /// Whether there is no object.
+    pub fn is_empty(&self) -> bool {
+        self.ingresses.is_empty()
+            && self.ingress_classes.is_empty()
+            && self.gateways.is_empty()
+            && self.gateway_classes.is_empty()
+            && self.routes.is_empty()
+            && self.grants.is_empty()
+            && self.autoscalers.is_empty()
+            && self.budgets.is_empty()
     }
 
     /// Adds an object of a kind that is read here. An object of another API group is skipped.
@@ -113,32 +125,12 @@ fn identity(meta: &ObjectMeta, api_version: &str, kind: &str) -> Identity {
     }
 }
 
-/// A condition that may be about an older generation of its object.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-struct ObservedCondition {
-    r#type: Text,
-    status: Text,
-    reason: Text,
-    message: Text,
-    last_transition_time: Time,
-    observed_generation: Int,
-}
-
 /// The conditions about the newest generation. A controller that states no generation is believed.
 fn current(conditions: List<ObservedCondition>, generation: Option<i64>) -> Vec<Condition> {
-    let is_current =
-        |of: &ObservedCondition| of.observed_generation.0.zip(generation).is_none_or(|(observed, newest)| observed >= newest);
-    let newest = conditions.into_iter().filter(is_current);
-    newest
-        .map(|of| Condition {
-            kind: of.r#type.0,
-            status: of.status.0,
-            reason: of.reason.0,
-            message: of.message.0,
-            last_transition: of.last_transition_time.real(),
-        })
-        .collect()
+    let is_current = |of: &ObservedCondition| {
+        of.observed_generation().zip(generation).is_none_or(|(observed, newest)| observed >= newest)
+    };
+    conditions.into_iter().filter(is_current).map(Condition::from).collect()
 }
 
 #[cfg(test)]

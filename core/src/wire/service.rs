@@ -158,6 +158,7 @@ impl Service {
         let is_core = self.api_version.is_empty() || &*self.api_version == "v1";
         is_core.then(|| BackendService {
             key: key(&self.metadata),
+            uid: meta::uid(&self.metadata),
             created: meta::created(&self.metadata),
             is_external: spec.is_some_and(|spec| &*spec.r#type == "ExternalName"),
             is_headless: spec.is_some_and(|spec| &*spec.cluster_ip == "None"),

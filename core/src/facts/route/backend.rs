@@ -1,6 +1,7 @@
 //! What a route leads to: a Service, its endpoints, and the pods behind it.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::facts::{Labels, ObjectKey, Timestamp};
 
@@ -37,6 +38,7 @@ pub struct BackendRef {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct BackendService {
     pub key: ObjectKey,
+    pub uid: Arc<str>,
     pub created: Option<Timestamp>,
     /// `type: ExternalName`: an alias for a name outside of the cluster, without endpoints.
     pub is_external: bool,

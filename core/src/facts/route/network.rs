@@ -14,7 +14,6 @@ pub enum NetworkKind {
     Gateway,
     ReferenceGrant,
     Service,
-    Endpoints,
     Pod,
     Secret,
 }

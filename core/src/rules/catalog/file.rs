@@ -17,7 +17,7 @@ pub struct CauseFile {
     /// Name of the cause. It is the Event reason, a label and a metric label: never rename it.
     #[cfg_attr(shindan, schemars(regex(pattern = "^[A-Z][A-Za-z0-9]{0,62}$")))]
     pub cause: String,
-    /// One of the nine categories; stable for alerts.
+    /// One of the ten categories; stable for alerts.
     pub category: String,
     /// The signal that the cause reads.
     pub on: String,

@@ -57,8 +57,13 @@ pub(super) fn to_pods(
     broken: BrokenHop,
 ) -> Option<BrokenHop> {
     let namespace = &*service.key.namespace;
-    if service.selector.is_empty() || !network.listed.has(NetworkKind::Pod, namespace) {
+    if service.selector.is_empty() {
         return endpoints(service, &[], broken);
+    }
+    if !network.listed.has(NetworkKind::Pod, namespace) {
+        let mut selected = network.workloads_in(namespace).iter().filter(|of| service.selects(&of.labels)).peekable();
+        let is_scaled_down = selected.peek().is_some() && selected.all(|workload| workload.desired <= 0);
+        return if is_scaled_down { None } else { endpoints(service, &[], broken) };
     }
     let pods: Vec<&BackendPod> = network.pods_of(service).collect();
     if pods.is_empty() {

@@ -26,7 +26,9 @@ pub fn problem(budget: &BudgetFacts, pods: &Evicted) -> Option<BudgetProblem> {
         (min, _) => ("minAvailable", min),
     };
     let is_never_met = status.desired_healthy > status.expected_pods;
-    let blocks_a_drain = status.allowed <= 0 && !pods.node.is_empty();
+    // A replacement that is still starting makes the budget allow the next eviction soon.
+    let is_permanent = status.current_healthy >= status.expected_pods || !pods.cause.is_empty();
+    let blocks_a_drain = status.allowed <= 0 && !pods.node.is_empty() && is_permanent;
     (is_never_met || blocks_a_drain).then(|| BudgetProblem {
         field: field.to_owned(),
         value: value.to_owned(),
@@ -44,7 +46,10 @@ pub fn problem(budget: &BudgetFacts, pods: &Evicted) -> Option<BudgetProblem> {
             evidence::field(format!("spec.{field}"), value),
             evidence::field(
                 "status",
-                format!("{} healthy, {} desired, {} expected", status.current_healthy, status.desired_healthy, status.expected_pods),
+                format!(
+                    "{} healthy, {} desired, {} expected",
+                    status.current_healthy, status.desired_healthy, status.expected_pods
+                ),
             ),
         ],
     })

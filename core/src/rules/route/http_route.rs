@@ -87,7 +87,8 @@ fn reported_rejection(
     let Some(condition) = is_false(conditions, "Accepted").filter(|condition| condition.reason != PENDING) else {
         return Attachment::Works;
     };
-    let listeners = || gateway.into_iter().flat_map(|gateway| &gateway.listeners).map(|listener| listener.name.as_str());
+    let listeners =
+        || gateway.into_iter().flat_map(|gateway| &gateway.listeners).map(|listener| listener.name.as_str());
     let near = if parent.section.is_empty() { None } else { nearest(&parent.section, listeners()) };
     Attachment::Broken(Box::new(BrokenHop {
         gateway: display,

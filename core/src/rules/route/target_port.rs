@@ -4,8 +4,8 @@
 //! It counts as wrong only if the pods declare exactly one port, to which no port of the Service leads.
 
 use crate::case::{BrokenHop, Hop, evidence};
-use crate::facts::route::{BackendPod, BackendService, ContainerPort, PortRef, ServicePort};
 use crate::facts::nearest;
+use crate::facts::route::{BackendPod, BackendService, ContainerPort, PortRef, ServicePort};
 
 /// Names of ports that containers declare for other purposes than requests.
 const BESIDE: [&str; 8] = ["metrics", "prom", "health", "admin", "debug", "probe", "pprof", "jmx"];
@@ -52,6 +52,7 @@ pub(super) fn check(
             ),
         ],
         target_port: target,
+        service_port: port.number,
         port_index: index,
         ports,
         since: service.created,

@@ -5,6 +5,7 @@
 
 use super::workload::{failing_pods, is_unwanted, mark_gone, workload_fails, workload_recovers};
 use crate::api::DiagnosisKind;
+use crate::case::{WorkloadCase, WorkloadJudged};
 use crate::facts::{Labels, Names, Timestamp, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
 use crate::reconcile::{Bearer, DiagnosisKey, Plan, node_and_workload};
@@ -76,7 +77,7 @@ pub(in crate::state) fn decide(world: &mut World, key: &WorkloadKey, now: Timest
     let (failing, restarts): (Vec<_>, Vec<_>) = pods.unzip();
     let owned = if is_failing_object(&facts) { world.cluster.objects.below(&facts) } else { Vec::new() };
     let active_status = world.reported.active_status(&object, &facts.uid);
-    let judged = judge_workload(&crate::case::WorkloadCase {
+    let judged = judge_workload(&WorkloadCase {
         workload: &facts,
         failing: &failing,
         failed: &[],
@@ -136,4 +137,53 @@ fn before_judging(world: &mut World, key: &WorkloadKey, object: &DiagnosisKey, n
         return Some(node_and_workload::ignored(last.as_ref(), &world.settings.policy, now).into());
     }
     None
+}
+
+impl World {
+    /// Decides on an object of a dump, which is not kept, by a judgement of the caller.
+    pub(crate) fn decide_object(
+        &mut self,
+        facts: &WorkloadFacts,
+        judge: &dyn Fn(&WorkloadCase<'_>) -> WorkloadJudged,
+        now: Timestamp,
+    ) -> Plan {
+        let key = &facts.key;
+        let object = DiagnosisKey::of_workload(key);
+        let _ = self.cluster.apply_overrides(facts);
+        if facts.deleting || self.settings.is_excluded(&key.namespace) {
+            return Plan::default();
+        }
+        let since = facts.created.unwrap_or(Timestamp::UNIX_EPOCH);
+        let active_status = self.reported.active_status(&object, &facts.uid);
+        let judged = judge(&WorkloadCase {
+            workload: facts,
+            failing: &[],
+            failed: &[],
+            undecided: None,
+            gates: &[],
+            repeatedly_removed: false,
+            gone: &[],
+            ready: None,
+            jobs: &[],
+            owned: &[],
+            events: &[],
+            orphans: &[],
+            services: None,
+            names: &Names::default(),
+            thresholds: &self.settings.thresholds,
+            since,
+            seen: since,
+            current: active_status.as_ref(),
+            now,
+        });
+        let plan = match judged.failure {
+            Some(failure) if is_unwanted(self, key, &failure, now) => {
+                let last = self.reported.workload_records.get(&object.object);
+                node_and_workload::ignored(last.as_ref(), &self.settings.policy, now)
+            }
+            Some(failure) => workload_fails(self, key, facts, *failure, (&[], &[]), now),
+            None => workload_recovers(self, key, &object, Some(facts), now),
+        };
+        Plan { wake: earliest(plan.wake, judged.wake), ..plan }
+    }
 }

@@ -3,10 +3,10 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
-use super::{AUTOSCALING, ObservedCondition, current, identity, is_of_group};
+use super::{AUTOSCALING, current, identity, is_of_group};
 use crate::facts::route::AutoscalerFacts;
 use crate::wire::lenient::{Int, List, Name, Obj, Text};
-use crate::wire::meta;
+use crate::wire::meta::{self, ObservedCondition};
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]

@@ -52,7 +52,8 @@ pub fn backend_pod(pod: &PodFacts) -> Option<BackendPod> {
         return None;
     }
     let ports = pod.containers.iter().flat_map(|container| &container.ports);
-    let probes = pod.containers.iter().flat_map(|container| [&container.liveness, &container.readiness, &container.startup]);
+    let probes =
+        pod.containers.iter().flat_map(|container| [&container.liveness, &container.readiness, &container.startup]);
     let probed = probes.filter_map(|probe| match &probe.as_ref()?.handler {
         ProbeHandler::Http { port, .. } | ProbeHandler::Tcp { port } => port.parse().ok(),
         ProbeHandler::Grpc { port, .. } => Some(i64::from(*port)),

@@ -3,10 +3,10 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
-use super::{GATEWAY, ObservedCondition, current, identity, is_of_group, name, object_key};
+use super::{GATEWAY, current, identity, is_of_group, name, object_key};
 use crate::facts::route::{GatewayClassFacts, GatewayFacts, GrantFacts, Listener as ListenerFacts, ObjectRef};
 use crate::wire::lenient::{Int, List, Name, Obj, Text};
-use crate::wire::meta;
+use crate::wire::meta::{self, ObservedCondition};
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -70,11 +70,8 @@ impl Gateway {
         let generation = self.metadata.generation;
         let namespace = meta::namespace(&self.metadata);
         let (spec, status) = (self.spec.or_default(), self.status.or_default());
-        let mut reported: Vec<_> = status
-            .listeners
-            .into_iter()
-            .map(|of| (of.name.0, current(of.conditions, generation)))
-            .collect();
+        let mut reported: Vec<_> =
+            status.listeners.into_iter().map(|of| (of.name.0, current(of.conditions, generation))).collect();
         let listeners = spec.listeners.map(|listener| {
             let secrets = listener.tls.or_default().certificate_refs.into_iter();
             let secrets = secrets.filter(|of| of.kind.is_empty() || &*of.kind == "Secret").map(|of| {

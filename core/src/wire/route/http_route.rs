@@ -3,12 +3,12 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
-use super::{GATEWAY, ObservedCondition, current, identity, is_of_group, object_key};
+use super::{GATEWAY, current, identity, is_of_group, object_key};
 use crate::facts::route::{
     BackendRef, ParentRef as ParentFacts, ParentStatus as ParentStatusFacts, PortRef, RouteFacts, RouteRule,
 };
 use crate::wire::lenient::{Int, List, Name, Obj, Text, Texts};
-use crate::wire::meta;
+use crate::wire::meta::{self, ObservedCondition};
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]

@@ -145,7 +145,8 @@ pub(super) struct IngressClass {
 impl IngressClass {
     pub(super) fn into_facts(self) -> Option<IngressClassFacts> {
         let annotations = self.metadata.annotations.as_ref();
-        let is_default = annotations.and_then(|all| all.get(meta::DEFAULT_INGRESS_CLASS)).is_some_and(|is| is == "true");
+        let is_default =
+            annotations.and_then(|all| all.get(meta::DEFAULT_INGRESS_CLASS)).is_some_and(|is| is == "true");
         let facts = IngressClassFacts { name: name(&self.metadata).to_owned(), is_default };
         is_of_group(&self.api_version, NETWORKING).then_some(facts)
     }
