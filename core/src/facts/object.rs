@@ -17,7 +17,9 @@ pub struct ObjectFacts {
     pub sync: String,
     /// For an Argo CD Application: the phase of the last sync. Source: status.operationState.phase.
     pub operation: String,
-    /// The last change of anything but the status. Without managedFields it is the newest time that is known.
+    /// When it ended, for a kind that runs to an end.
+    pub ended: Option<Timestamp>,
+    /// The newest time of its conditions, or its creation: its spec has probably not changed since.
     pub changed: Option<Timestamp>,
 }
 

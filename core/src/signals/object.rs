@@ -10,8 +10,8 @@ use crate::facts::{ObjectFacts, WorkloadFacts, seconds_between};
 use crate::message;
 
 signal! {
-    /// The status of an object without pods of its own, such as a custom resource: a condition or a phase that reports a
-    /// failure. It is that of the diagnosed object, or of an object that it controls.
+    /// A condition or a phase of a custom resource that reports a failure: of the diagnosed object, or of an object that it
+    /// controls.
     /// Source: status.conditions, status.phase, status.observedGeneration.
     pub(crate) struct ObjectStatus<'a> as "object" {
         case: &'a WorkloadCase<'a>, object: &'a WorkloadFacts, symptom: Symptom<'a>,
@@ -58,7 +58,7 @@ signal! {
 
     /// Message of the condition or the phase, at most 140 characters.
     /// Source: status.conditions[].message, status.message, status.failureMessage, status.reason.
-    "message": fn short_message(&self) -> String { message::fit(self.text(), 140) }
+    "message": fn short_message(&self) -> String { message::fit(without_preface(self.text()), 140) }
 
     /// Phase of the object. Source: status.phase, status.state, status.printableStatus, status.health.status.
     "phase": fn phase(&self) -> &str { self.own().map_or("", |own| &own.phase) }
@@ -123,6 +123,19 @@ impl<'a> ObjectStatus<'a> {
         let is_own = self.object.key == self.case.workload.key;
         if is_own { field.to_owned() } else { format!("{}: {field}", argument(self.object)) }
     }
+}
+
+/// The error without the words of the controller before it, which only repeat the cause.
+fn without_preface(text: &str) -> &str {
+    const PREFACES: [&str; 3] = [
+        "The certificate request has failed to complete and will be retried: ",
+        "could not get secret data from provider: ",
+        "RolloutAborted: ",
+    ];
+    let rest = PREFACES.iter().find_map(|preface| text.strip_prefix(preface)).unwrap_or(text);
+    // Knative quotes the error of the revision in each object above it.
+    let of_revision = rest.strip_prefix("Revision \"").and_then(|rest| rest.split_once("\" failed with message: "));
+    of_revision.map_or(rest, |(_, error)| error)
 }
 
 /// The object as an argument of kubectl. The group tells it from another kind with this name.

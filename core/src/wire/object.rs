@@ -49,6 +49,10 @@ struct Status {
     /// Cluster API.
     failure_reason: Text,
     failure_message: Text,
+    /// Runs to an end: Tekton, Velero, Argo Workflows.
+    completion_time: Time,
+    completion_timestamp: Time,
+    finished_at: Time,
     /// Argo CD.
     health: Obj<Health>,
     sync: Obj<Sync>,
@@ -113,13 +117,22 @@ impl CustomResource {
         let operation = status.operation_state.or_default();
         let phases = [status.phase, status.state, status.printable_status, health.status];
         let is_of_health = phases.iter().take(3).all(|phase| phase.is_empty());
+        // The message of a failed sync says more than that of the health.
+        let has_failed = matches!(&*operation.phase, "Failed" | "Error");
+        let (of_operation, message) = match has_failed {
+            true => (operation.finished_at.real(), operation.message),
+            false => (None, health.message),
+        };
         let own = ObjectFacts {
             phase: first(phases),
-            phase_since: health.last_transition_time.real().filter(|_| is_of_health),
+            phase_since: of_operation.or(health.last_transition_time.real().filter(|_| is_of_health)),
             reason: first([status.failure_reason, status.reason]),
-            message: first([status.failure_message, status.message, health.message, operation.message]),
+            message: first([status.failure_message, status.message, message]),
             sync: first([status.sync.or_default().status]),
             operation: first([operation.phase]),
+            ended: [status.completion_time, status.completion_timestamp, status.finished_at]
+                .into_iter()
+                .find_map(Time::real),
             changed: conditions.iter().filter_map(|of| of.last_transition).max().max(created),
         };
         Some(WorkloadFacts {

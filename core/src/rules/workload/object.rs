@@ -17,9 +17,19 @@ use crate::signals::object::ObjectStatus;
 use crate::signals::object::symptom::{Form, Health, Symptom, health, symptoms};
 use crate::signals::{Context, Subject};
 
+/// A failed run that ended longer ago, in seconds, is history: most kinds keep many of them.
+const HISTORY: i64 = 86_400;
+/// A part that failed longer before its object, in seconds, is not its cause, such as a request of last year.
+const EARLIER: i64 = 600;
+
 /// Whether the status of the object shows a failure, however short. What it controls is then reported with it.
 pub fn is_failing_object(facts: &WorkloadFacts) -> bool {
     health(facts) == Health::Failing
+}
+
+/// Whether a failing object below this one is no failure of its own: it is reported here, or this object does without it.
+pub fn answers_for_its_parts(facts: &WorkloadFacts) -> bool {
+    health(facts) != Health::Unknown
 }
 
 /// Whether failing pods below the object are its failure.
@@ -29,7 +39,7 @@ pub fn is_explained_by_pods(facts: &WorkloadFacts) -> bool {
 
 pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     let standing = health(case.workload);
-    if matches!(standing, Health::Healthy | Health::Idle) {
+    if matches!(standing, Health::Healthy | Health::Idle) || is_history(case) {
         return WorkloadJudged::default();
     }
     let pods = Pods::of(case);
@@ -41,8 +51,13 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     }
     // A part is reported on its own if nothing shows that the object suffers from it.
     let parts = if standing == Health::Failing { case.owned } else { &[] };
-    let mut found: Vec<Found<'_>> = parts.iter().chain([case.workload]).flat_map(|of| in_status(case, of)).collect();
-    found.sort_by_key(|found| (found.precedence, found.symptom.form));
+    let began =
+        symptoms(case.workload).into_iter().filter(|of| of.form != Form::Detail).filter_map(|of| of.since).min();
+    let is_earlier = |of: &Found<'_>| began.zip(of.symptom.since).is_some_and(|(began, of)| after(of, EARLIER) < began);
+    let of_parts = parts.iter().flat_map(|of| in_status(case, of)).filter(|of| !is_earlier(of));
+    let mut found: Vec<Found<'_>> = of_parts.chain(in_status(case, case.workload)).collect();
+    // Of two symptoms of equal rank, the one with a message has the decisive detail.
+    found.sort_by_key(|found| (found.precedence, found.lacks_message, found.symptom.form));
     let Some(first) = found.iter().find(|found| found.due <= case.now) else {
         return found.iter().map(|found| found.due).min().map_or_else(WorkloadJudged::default, WorkloadJudged::later);
     };
@@ -54,11 +69,17 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     WorkloadJudged::failing(build_failure(case, &pods, verdict))
 }
 
+fn is_history(case: &WorkloadCase<'_>) -> bool {
+    let ended = case.workload.object().and_then(|own| own.ended);
+    ended.is_some_and(|ended| after(ended, HISTORY) < case.now)
+}
+
 /// A symptom with a cause.
 struct Found<'a> {
     object: &'a WorkloadFacts,
     symptom: Symptom<'a>,
     precedence: Specificity,
+    lacks_message: bool,
     /// When it counts.
     due: Timestamp,
 }
@@ -75,7 +96,8 @@ fn in_status<'a>(case: &'a WorkloadCase<'a>, object: &'a WorkloadFacts) -> Vec<F
         let seconds = case.thresholds.of(cause.name(), cause.threshold(case.thresholds, &context));
         // Without any time it counts from our first sight of it.
         let since = symptom.since.or(failing_since).unwrap_or(case.since).min(case.now);
-        Some(Found { object, symptom, precedence: cause.precedence(), due: after(since, seconds) })
+        let lacks_message = signal.short_message().is_empty();
+        Some(Found { object, symptom, precedence: cause.precedence(), lacks_message, due: after(since, seconds) })
     });
     found.collect()
 }

@@ -50,8 +50,9 @@ pub(crate) struct Symptom<'a> {
     pub(crate) since: Option<Timestamp>,
 }
 
-/// Conditions that are True if the object fails. `Stalled` comes from kstatus, `NotReady` from Strimzi.
-const FAILED: [&str; 7] = ["Failed", "Failure", "Degraded", "NotReady", "Error", "InvalidSpec", "ReplicaFailure"];
+/// Conditions that are True if the object fails. `NotReady` comes from Strimzi, `ACK.Terminal` from the AWS controllers.
+const FAILED: [&str; 8] =
+    ["Failed", "Failure", "Degraded", "NotReady", "Error", "InvalidSpec", "ReplicaFailure", "ACK.Terminal"];
 /// Conditions that are False if the object fails.
 const NOT_READY: [&str; 7] = ["Ready", "Available", "Healthy", "Synced", "Succeeded", "Reconciled", "Accepted"];
 /// Conditions that are True if the object is well. `Synced`, `Reconciled` and `Accepted` are only about its spec.
@@ -92,7 +93,8 @@ const HEALTHY: [&str; 12] = [
     "Online",
 ];
 /// Phases that report a failure. KubeVirt has those that begin with `Err`, and the two of a loop.
-const BAD: [&str; 12] = [
+const BAD: [&str; 13] = [
+    "Unavailable",
     "Failed",
     "Failure",
     "Error",
@@ -139,6 +141,11 @@ pub(crate) fn is_in_progress(reason: &str) -> bool {
     is_one_of(&AT_WORK, reason) || reason.starts_with("Waiting")
 }
 
+/// Whether a DataVolume is filled, or waits for its first pod. Source: containerized-data-importer pkg/apis/core.
+fn is_copied(phase: &str) -> bool {
+    phase.ends_with("InProgress") || phase == "WaitForFirstConsumer" || phase == "PendingPopulation"
+}
+
 /// Argo CD has conditions without a status: that they exist is the failure.
 fn is_argo_cd_error(facts: &WorkloadFacts, condition: &Condition) -> bool {
     condition.status.is_empty() && condition.kind.ends_with("Error") && facts.key.group() == "argoproj.io"
@@ -146,17 +153,23 @@ fn is_argo_cd_error(facts: &WorkloadFacts, condition: &Condition) -> bool {
 
 fn form_of(facts: &WorkloadFacts, condition: &Condition) -> Option<Form> {
     let (kind, status) = (condition.kind.as_str(), condition.status.as_str());
-    if is_one_of(&ON_PURPOSE, &condition.reason) {
+    let reason = condition.reason.as_str();
+    if is_one_of(&ON_PURPOSE, reason) || reason.ends_with("Paused") || reason.ends_with("Suspended") {
         return None;
     }
-    // A phase says more than `Healthy`, which a rollout lacks until its last step.
-    let is_of_phase = kind == "Healthy" && facts.object().is_some_and(|own| !own.phase.is_empty());
+    let phase = facts.object().map_or("", |own| own.phase.as_str());
+    // A rollout is not `Healthy` until its last step. A large copy takes hours.
+    let is_at_work = kind == "Healthy" && !phase.is_empty() || is_copied(phase);
+    // Beside a certificate that is still valid, this is all that shows a failed renewal.
+    let is_failed_renewal =
+        kind == "Issuing" && facts.key.group() == "cert-manager.io" && !condition.message.is_empty();
     match status {
         "True" if kind == "Stalled" => Some(Form::Stalled),
         "True" if FAILED.contains(&kind) => Some(Form::Failed),
         // A run to an end that did not succeed is over.
         "False" if kind == "Succeeded" => Some(Form::Failed),
-        "False" if NOT_READY.contains(&kind) && !is_of_phase => Some(Form::NotReady),
+        "False" if NOT_READY.contains(&kind) && !is_at_work => Some(Form::NotReady),
+        "False" if is_failed_renewal => Some(Form::NotReady),
         "" if is_argo_cd_error(facts, condition) => Some(Form::Failed),
         "False" => Some(Form::Detail),
         _ => None,
@@ -177,7 +190,9 @@ pub(crate) fn symptoms(facts: &WorkloadFacts) -> Vec<Symptom<'_>> {
         counts.then_some(Symptom { form, condition: Some(condition), since })
     });
     let mut all: Vec<Symptom<'_>> = of_conditions.collect();
-    if is_bad(&own.phase) || is_bad(&own.operation) || is_refused_by_acme(facts) {
+    // Another sync, or an edit in the cluster, can have done since what a failed sync could not.
+    let has_failed_to_sync = is_bad(&own.operation) && own.sync != "Synced";
+    if is_bad(&own.phase) || has_failed_to_sync || is_refused_by_acme(facts) {
         all.push(Symptom { form: Form::Failed, condition: None, since: own.phase_since });
     } else if is_stuck_at_acme(facts) {
         all.push(Symptom { form: Form::NotReady, condition: None, since: facts.created });

@@ -1,7 +1,8 @@
 //! Decisions for objects that are diagnosed by their own status, such as custom resources.
 //!
 //! They share the diagnosis and its life cycle with workloads. A chain of objects, of which each controls the next, is
-//! reported once: at the highest object that fails, with the cause of the lowest.
+//! reported once: at the highest object that fails, with the cause of the lowest. A failed part of a healthy object, such
+//! as an earlier revision, is not reported.
 
 use super::workload::{failing_pods, is_unwanted, mark_gone, workload_fails, workload_recovers};
 use crate::api::DiagnosisKind;
@@ -9,7 +10,7 @@ use crate::case::{WorkloadCase, WorkloadJudged};
 use crate::facts::{Labels, Names, Timestamp, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
 use crate::reconcile::{Bearer, DiagnosisKey, Plan, node_and_workload};
-use crate::rules::{is_explained_by_pods, is_failing_object, judge_workload};
+use crate::rules::{answers_for_its_parts, is_explained_by_pods, is_failing_object, judge_workload};
 use crate::state::cluster::ClusterState;
 use crate::state::{Decision, Source, Touched, World, earliest};
 
@@ -68,8 +69,8 @@ pub(in crate::state) fn decide(world: &mut World, key: &WorkloadKey, now: Timest
     let (facts, since) = (kept.facts.clone(), kept.since);
     let above = world.cluster.objects.above(facts.owner.as_ref(), &key.namespace);
     let is_cycle = above.iter().any(|above| above.key == *key);
-    // The object above is reported, with the cause of this one.
-    if !is_cycle && above.into_iter().any(is_failing_object) {
+    // The object above is reported with the cause of this one, or does without it.
+    if !is_cycle && above.into_iter().any(answers_for_its_parts) {
         return workload_recovers(world, key, &object, Some(&facts), now).into();
     }
     let below = if is_explained_by_pods(&facts) { failing_below(&world.cluster, key) } else { Vec::new() };

@@ -121,6 +121,13 @@ fn unusual_status_has_no_diagnosis() {
 }
 
 #[test]
+fn failed_run_is_reported_for_a_day() {
+    let run = |ended: &str| widget(&format!("{{phase: Failed, completionTime: \"{ended}\"}}"));
+    assert_eq!(found(&run("2026-11-20T11:00:00Z")), ["Widget/w ResourceFailed"]);
+    assert!(found(&run("2026-11-20T09:00:00Z")).is_empty());
+}
+
+#[test]
 fn controller_that_does_not_act_is_reported() {
     let ready = condition("Ready", TRUE, 60, "Ok");
     let status = |observed: i64| format!("{{observedGeneration: {observed}, conditions: [{ready}]}}");
@@ -188,9 +195,12 @@ fn chain_of_objects_is_reported_once() {
         found(&format!("{low}{top}{middle}"))
     };
     assert_eq!(chain(&broken, &broken, "{phase: Failed, message: no disk}"), ["Widget/w ResourceFailed"]);
-    assert_eq!(chain(&well, &broken, "{phase: Failed}"), ["Set/w-1 ResourceFailed"]);
+    assert!(chain(&well, &broken, "{phase: Failed}").is_empty(), "the highest does without it");
+    assert_eq!(chain("{}", &broken, "{phase: Failed}"), ["Set/w-1 ResourceFailed"], "the highest shows nothing");
     assert_eq!(chain(&broken, &well, &broken), ["Widget/w ResourceNotReady"]);
-    assert_eq!(chain(&well, &well, &broken), ["Unit/w-1-a ResourceNotReady"]);
+    assert_eq!(chain("{}", "{}", &broken), ["Unit/w-1-a ResourceNotReady"]);
+    let earlier = format!("{{conditions: [{}]}}", condition("Failed", TRUE, 300, "Broken"));
+    assert_eq!(chain(&broken, &well, &earlier), ["Widget/w ResourceNotReady"], "it failed when the highest was well");
     assert!(chain(&well, &well, &well).is_empty());
     let loop_of_two = format!(
         "{}{}",
