@@ -36,7 +36,8 @@ use super::{Head, Root, ServiceImpact, WorkloadRef};
 )]
 #[serde(rename_all = "camelCase")]
 pub struct WorkloadDiagnosisSpec {
-    /// The workload; the object is named after it: `deployment-web`.
+    /// The workload; the object is named after it: `deployment-web`. For a custom resource the name contains its group:
+    /// `certificate.cert-manager.io-web`.
     #[serde(default)]
     pub workload: WorkloadRef,
     /// The UID of the workload.
@@ -51,7 +52,8 @@ pub struct WorkloadDiagnosisStatus {
     #[serde(flatten)]
     pub head: Head,
     /// The problem of the workload as a whole: `RolloutStuck`, `Unavailable`, `PartlyFailing`, `PodsThrownOut`,
-    /// `BlockedOnOrdinal`, `FailingOnNodes`, `NoPods`, `JobFailed`, `NotScheduled`, ...
+    /// `BlockedOnOrdinal`, `FailingOnNodes`, `NoPods`, `JobFailed`, `NotScheduled`; of a custom resource `Failed`,
+    /// `NotReady`, `NotObserved`, ...
     #[serde(default)]
     pub problem: String,
     /// The failing container of most failing pods; absent if no container causes the failure.

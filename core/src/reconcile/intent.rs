@@ -37,7 +37,7 @@ impl DiagnosisKey {
     }
 
     pub fn of_workload(key: &WorkloadKey) -> Self {
-        // The group tells a custom resource from a workload of this kind and name, and from those of other groups.
+        // The group distinguishes a custom resource from a workload, and from kinds of other groups with this name.
         let kind =
             if key.is_custom() { Cow::from(format!("{}.{}", key.kind, key.group())) } else { Cow::from(&*key.kind) };
         let name = WorkloadDiagnosis::name_of(&kind, &key.name);

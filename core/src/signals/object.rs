@@ -138,7 +138,7 @@ fn without_preface(text: &str) -> &str {
     of_revision.map_or(rest, |(_, error)| error)
 }
 
-/// The object as an argument of kubectl. The group tells it from another kind with this name.
+/// The object as an argument of kubectl. The group distinguishes it from another kind of this name.
 pub(crate) fn argument(object: &WorkloadFacts) -> String {
     let (kind, group) = (object.key.kind.to_ascii_lowercase(), object.key.group());
     let dot = if group.is_empty() { "" } else { "." };

@@ -87,7 +87,7 @@ pub(super) fn is_custom(api_version: &str) -> bool {
 }
 
 impl CustomResource {
-    /// `None` if it has no status: nothing can be said about it.
+    /// `None` if it has no status.
     pub(super) fn into_facts(self, strings: &mut Interner) -> Option<WorkloadFacts> {
         let status = self.status.0?;
         let metadata = &self.metadata;
@@ -102,7 +102,7 @@ impl CustomResource {
             observed.is_none_or(|observed| observed >= generation)
         };
         let mut conditions: Vec<Condition> = Vec::new();
-        // If no condition is current, the old ones still tell what the controller saw last.
+        // If no condition is current, the old ones still have the last result of the controller.
         let is_stale = observed_generation.is_some_and(|observed| observed < generation);
         for condition in status.conditions.0.iter().filter(|of| is_stale || is_current(of)).take(CONDITIONS) {
             let condition = shortened(condition.clone().into());
@@ -117,7 +117,7 @@ impl CustomResource {
         let operation = status.operation_state.or_default();
         let phases = [status.phase, status.state, status.printable_status, health.status];
         let is_of_health = phases.iter().take(3).all(|phase| phase.is_empty());
-        // The message of a failed sync says more than that of the health.
+        // The message of a failed sync is more exact than that of the health.
         let has_failed = matches!(&*operation.phase, "Failed" | "Error");
         let (of_operation, message) = match has_failed {
             true => (operation.finished_at.real(), operation.message),

@@ -49,7 +49,7 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
         let verdict = Verdict::new(problem, severity, stands, Why::Pods(group));
         return WorkloadJudged::failing(build_failure(case, &pods, verdict));
     }
-    // A part is reported on its own if nothing shows that the object suffers from it.
+    // The parts of an object that shows no failure are reported on their own.
     let parts = if standing == Health::Failing { case.owned } else { &[] };
     let began =
         symptoms(case.workload).into_iter().filter(|of| of.form != Form::Detail).filter_map(|of| of.since).min();

@@ -55,7 +55,7 @@ const FAILED: [&str; 8] =
     ["Failed", "Failure", "Degraded", "NotReady", "Error", "InvalidSpec", "ReplicaFailure", "ACK.Terminal"];
 /// Conditions that are False if the object fails.
 const NOT_READY: [&str; 7] = ["Ready", "Available", "Healthy", "Synced", "Succeeded", "Reconciled", "Accepted"];
-/// Conditions that are True if the object is well. `Synced`, `Reconciled` and `Accepted` are only about its spec.
+/// Conditions that are True if the object is healthy. `Synced`, `Reconciled` and `Accepted` are only about its spec.
 const READY: [&str; 4] = ["Ready", "Available", "Healthy", "Succeeded"];
 /// Reasons of conditions that are False on purpose.
 const ON_PURPOSE: [&str; 15] = [

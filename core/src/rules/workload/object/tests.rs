@@ -187,7 +187,7 @@ fn chain_of_objects_is_reported_once() {
         format!("{{apiVersion: acme.example.com/v1alpha1, kind: {kind}, name: {name}, uid: {uid}, controller: true}}")
     };
     let broken = format!("{{conditions: [{}]}}", condition("Ready", FALSE, 20, "Broken"));
-    let well = format!("{{conditions: [{}]}}", condition("Ready", TRUE, 20, "Ok"));
+    let ready = format!("{{conditions: [{}]}}", condition("Ready", TRUE, 20, "Ok"));
     let chain = |top: &str, middle: &str, low: &str| {
         let middle = part("Set", "w-1", "s", &owner("Widget", "w", "w1"), middle);
         let low = part("Unit", "w-1-a", "u", &owner("Set", "w-1", "s"), low);
@@ -195,13 +195,13 @@ fn chain_of_objects_is_reported_once() {
         found(&format!("{low}{top}{middle}"))
     };
     assert_eq!(chain(&broken, &broken, "{phase: Failed, message: no disk}"), ["Widget/w ResourceFailed"]);
-    assert!(chain(&well, &broken, "{phase: Failed}").is_empty(), "the highest does without it");
+    assert!(chain(&ready, &broken, "{phase: Failed}").is_empty(), "the highest does without it");
     assert_eq!(chain("{}", &broken, "{phase: Failed}"), ["Set/w-1 ResourceFailed"], "the highest shows nothing");
-    assert_eq!(chain(&broken, &well, &broken), ["Widget/w ResourceNotReady"]);
+    assert_eq!(chain(&broken, &ready, &broken), ["Widget/w ResourceNotReady"]);
     assert_eq!(chain("{}", "{}", &broken), ["Unit/w-1-a ResourceNotReady"]);
     let earlier = format!("{{conditions: [{}]}}", condition("Failed", TRUE, 300, "Broken"));
-    assert_eq!(chain(&broken, &well, &earlier), ["Widget/w ResourceNotReady"], "it failed when the highest was well");
-    assert!(chain(&well, &well, &well).is_empty());
+    assert_eq!(chain(&broken, &ready, &earlier), ["Widget/w ResourceNotReady"], "it failed when the highest was ready");
+    assert!(chain(&ready, &ready, &ready).is_empty());
     let loop_of_two = format!(
         "{}{}",
         part("Set", "a", "a", &owner("Set", "b", "b"), &broken),
