@@ -32,6 +32,12 @@ fn is_of(signal: &Definition, cause: &str) -> bool {
     catalog::known(signal.name).any(|known| known.cause == cause)
 }
 
+/// Whether only objects that are no workloads have this cause.
+#[cfg(test)]
+pub(super) fn is_of_object(cause: &str) -> bool {
+    [OBJECT, ROUTE, AUTOSCALER, BUDGET].into_iter().any(|signal| is_of(signal, cause))
+}
+
 /// Whether a workload has this cause only because its pods fail.
 pub fn follows_from_pods(cause: &str) -> bool {
     is_of(ROLLOUT, cause) || is_of(JOB, cause)
