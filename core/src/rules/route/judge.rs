@@ -11,7 +11,7 @@ use crate::signals::route::Route;
 /// Judges an object on the path of a request by its first broken hop.
 pub fn route(case: &WorkloadCase<'_>, broken: Option<&BrokenHop>) -> WorkloadJudged {
     let Some(broken) = broken else { return WorkloadJudged::default() };
-    if let Some(wake) = not_before(case, broken.since, broken.patience) {
+    if let Some(wake) = not_before(case, broken.since, broken.patience).filter(|_| may_settle(case, broken)) {
         return WorkloadJudged::later(wake);
     }
     // A missing certificate does not stop requests of clients that do not verify it.
@@ -39,6 +39,16 @@ pub fn budget(case: &WorkloadCase<'_>, problem: Option<&BudgetProblem>) -> Workl
     }
     let signal = DisruptionBudget { case, problem };
     failure_of_object(case, ("EvictionBlocked", Severity::Warning), &signal, &problem.evidence, problem.since)
+}
+
+/// Whether a new failure may end by itself. A snapshot has no later state, and often no time that is newer than its
+/// objects: a reference to an object that does not exist counts at once there, and so do pods that have a diagnosis.
+fn may_settle(case: &WorkloadCase<'_>, broken: &BrokenHop) -> bool {
+    // Without a class of its own, an Ingress only lacks an address, which it may still get.
+    let is_class = broken.hop == Hop::Class && !broken.class.is_empty();
+    let is_object = matches!(broken.hop, Hop::Gateway | Hop::Grant | Hop::Service | Hop::Port | Hop::TargetPort);
+    let is_reference = broken.reason.is_empty() && (is_class || is_object);
+    case.thresholds.patient || !(is_reference || !broken.pod_cause.is_empty())
 }
 
 /// Time of the next check, if the object or its problem is too new.
