@@ -43,7 +43,8 @@ struct Status {
     phase: Text,
     state: Text,
     /// KubeVirt.
-    printable_status: Text,
+    #[serde(rename = "printableStatus")]
+    printable: Text,
     reason: Text,
     message: Text,
     /// Cluster API.
@@ -115,14 +116,12 @@ impl CustomResource {
         let is_stopped = spec.running.0 == Some(false) || &*spec.run_strategy == "Halted";
         let health = status.health.or_default();
         let operation = status.operation_state.or_default();
-        let phases = [status.phase, status.state, status.printable_status, health.status];
+        let phases = [status.phase, status.state, status.printable, health.status];
         let is_of_health = phases.iter().take(3).all(|phase| phase.is_empty());
         // The message of a failed sync is more exact than that of the health.
         let has_failed = matches!(&*operation.phase, "Failed" | "Error");
-        let (of_operation, message) = match has_failed {
-            true => (operation.finished_at.real(), operation.message),
-            false => (None, health.message),
-        };
+        let (of_operation, message) =
+            if has_failed { (operation.finished_at.real(), operation.message) } else { (None, health.message) };
         let own = ObjectFacts {
             phase: first(phases),
             phase_since: of_operation.or(health.last_transition_time.real().filter(|_| is_of_health)),

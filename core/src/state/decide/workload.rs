@@ -168,14 +168,13 @@ fn decide_on_workload(world: &mut World, key: &WorkloadKey, object: &DiagnosisKe
     let gone = gone_pods(world, key, &jobs);
     let unmatched = world.cluster.services.unmatched_services_of(key);
     let active_status = world.reported.active_status(object, &known.facts.uid);
-    let failed = world.reported.failure_history.templates(key);
     let has_given_up = known.facts.condition("Progressing").is_some_and(|progress| progress.status == "False");
     let undecided = has_given_up.then(|| undecided(world, key, now)).flatten();
     let gates = if has_given_up { world.cluster.gates(key) } else { Vec::new() };
     let judged = judge_workload(&WorkloadCase {
         workload: &known.facts,
         failing: &failing,
-        failed: &failed,
+        failed: &world.reported.failure_history.templates(key),
         undecided,
         gates: &gates,
         repeatedly_removed: world.cluster.workloads.repeatedly_removed(key, now),
