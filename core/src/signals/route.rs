@@ -59,6 +59,9 @@ signal! {
         if of.is_elsewhere && !of.service.is_empty() { format!("{}/{}", of.namespace, of.service) } else { of.service.clone() }
     }
 
+    /// The Service if it is in the namespace of the object, for the root; else empty.
+    "ownService": fn own_service(&self) -> &str { if self.broken.is_elsewhere { "" } else { &self.broken.service } }
+
     /// The namespace of the Service or Secret. Source: the backend of the path.
     "namespace": fn namespace(&self) -> &str { &self.broken.namespace }
 

@@ -38,24 +38,26 @@ struct Spec {
 #[serde(default, rename_all = "camelCase")]
 struct Port {
     name: Name,
-    port: Int,
+    #[serde(rename = "port")]
+    number: Int,
     /// A number, or the name of a port of the pods.
-    target_port: Text,
+    #[serde(rename = "targetPort")]
+    target: Text,
     protocol: Text,
 }
 
 impl Port {
     fn target_name(&self) -> Option<Arc<str>> {
         let protocol = if self.protocol.is_empty() { "TCP" } else { &*self.protocol };
-        let is_name = self.target_port.chars().any(|c| c.is_ascii_alphabetic());
-        is_name.then(|| format!("{}/{protocol}", &*self.target_port).into())
+        let is_name = self.target.chars().any(|c| c.is_ascii_alphabetic());
+        is_name.then(|| format!("{}/{protocol}", &*self.target).into())
     }
 
     fn facts(&self) -> ServicePort {
-        let target = Some(&*self.target_port).filter(|target| !target.is_empty());
+        let target = Some(&*self.target).filter(|target| !target.is_empty());
         ServicePort {
             name: self.name.0.clone(),
-            number: self.port.or(0),
+            number: self.number.or(0),
             protocol: if self.protocol.is_empty() { "TCP".to_owned() } else { self.protocol.0.clone() },
             target: target.map(|target| match target.parse() {
                 Ok(number) => PortRef::Number(number),

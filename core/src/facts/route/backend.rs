@@ -95,6 +95,8 @@ pub struct BackendPod {
     pub since: Option<Timestamp>,
     /// Ports that its containers declare.
     pub ports: Vec<ContainerPort>,
+    /// Whether a container declares no port, so that it may listen on any.
+    pub has_undeclared: bool,
     /// Numbers of the ports that its probes connect to.
     pub probed: Vec<i64>,
     /// Its diagnosis.

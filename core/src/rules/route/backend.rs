@@ -32,8 +32,8 @@ pub(super) fn follow(network: &Network, from: &str, backend: &BackendRef) -> Opt
         let names = || network.services_in(namespace).map(|known| &*known.key.name);
         let near = nearest(&broken.service, names()).unwrap_or_default().to_owned();
         let is_missing = network.listed.has(NetworkKind::Service, namespace);
-        let evidence = vec![evidence::field(&broken.at, &broken.service)];
-        return is_missing.then(|| BrokenHop { hop: Hop::Service, near, evidence, ..broken });
+        let evidence = vec![evidence::field(dotted(&broken.at), &broken.service)];
+        return is_missing.then_some(BrokenHop { hop: Hop::Service, near, evidence, ..broken });
     };
     // Its name is resolved outside of the cluster.
     if service.is_external {
@@ -92,12 +92,30 @@ fn without_port(service: &BackendService, wanted: &PortRef, broken: BrokenHop) -
         hop: Hop::Port,
         near: near.unwrap_or_default(),
         evidence: vec![
-            evidence::field(&broken.at, format!("port {wanted}")),
+            evidence::field(dotted(&broken.at), format!("port {wanted}")),
             evidence::field(format!("service/{}.spec.ports", service.key.name), ports.join(", ")),
         ],
         ports,
         ..broken
     }
+}
+
+/// A JSON pointer in the form of other evidence: `spec.rules[0].backendRefs[1]`.
+pub(super) fn dotted(pointer: &str) -> String {
+    let mut path = String::new();
+    for step in pointer.split('/').filter(|step| !step.is_empty()) {
+        if step.bytes().all(|byte| byte.is_ascii_digit()) {
+            path.push('[');
+            path.push_str(step);
+            path.push(']');
+        } else {
+            if !path.is_empty() {
+                path.push('.');
+            }
+            path.push_str(step);
+        }
+    }
+    path
 }
 
 /// `80 (http)`.
@@ -205,4 +223,15 @@ fn endpoints(service: &BackendService, pods: &[&BackendPod], broken: BrokenHop) 
         evidence: all,
         ..broken
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::dotted;
+
+    #[test]
+    fn a_pointer_is_shown_as_a_path() {
+        assert_eq!(dotted("/spec/rules/0/backendRefs/12"), "spec.rules[0].backendRefs[12]");
+        assert_eq!(dotted("/spec/defaultBackend/service"), "spec.defaultBackend.service");
+    }
 }

@@ -3,7 +3,7 @@
 use super::{SETTLES, is_false};
 use crate::case::{BrokenHop, Hop, evidence};
 use crate::facts::route::{GatewayFacts, Listener, Network, NetworkKind};
-use crate::facts::{Condition, nearest};
+use crate::facts::{Condition, ObjectKey, nearest};
 
 /// Reason of `Accepted` if only a listener is invalid, which has conditions of its own (`GatewayReasonListenersNotValid`).
 const OF_LISTENERS: &str = "ListenersNotValid";
@@ -91,11 +91,12 @@ fn references(listener: &Listener, condition: &Condition) -> Option<BrokenHop> {
         _ => Hop::Listener,
     };
     // Of several Secrets, the message names the one that is meant.
-    let is_named = |secret: &&crate::facts::ObjectKey| condition.message.contains(&*secret.name);
-    let secret = listener.secrets.iter().find(is_named).or_else(|| match listener.secrets.as_slice() {
+    let is_named = |secret: &&ObjectKey| condition.message.contains(&*secret.name);
+    let only = match listener.secrets.as_slice() {
         [only] => Some(only),
         _ => None,
-    });
+    };
+    let secret = listener.secrets.iter().find(is_named).or(only);
     Some(BrokenHop {
         secret: secret.map(|secret| secret.name.to_string()).unwrap_or_default(),
         namespace: secret.map(|secret| secret.namespace.to_string()).unwrap_or_default(),

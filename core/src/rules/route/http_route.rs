@@ -160,7 +160,7 @@ fn grant(
         return None;
     }
     let broken = reported_by.map(|condition| reported(Hop::Grant, condition));
-    let field = evidence::field(&backend.at, backend.service.to_string());
+    let field = evidence::field(backend::dotted(&backend.at), backend.service.to_string());
     let mut broken = broken.unwrap_or_else(|| BrokenHop { hop: Hop::Grant, patience: SETTLES, ..BrokenHop::default() });
     broken.evidence.push(field);
     Some(BrokenHop {

@@ -48,7 +48,7 @@ fn may_settle(case: &WorkloadCase<'_>, broken: &BrokenHop) -> bool {
     let is_class = broken.hop == Hop::Class && !broken.class.is_empty();
     let is_object = matches!(broken.hop, Hop::Gateway | Hop::Grant | Hop::Service | Hop::Port | Hop::TargetPort);
     let is_reference = broken.reason.is_empty() && (is_class || is_object);
-    case.thresholds.patient || !(is_reference || !broken.pod_cause.is_empty())
+    case.thresholds.patient || !is_reference && broken.pod_cause.is_empty()
 }
 
 /// Time of the next check, if the object or its problem is too new.

@@ -1,7 +1,8 @@
 //! The targetPort of a Service, which must lead to a port of a container.
 //!
 //! A name must exist in a pod. A number need not be declared: containers can listen on ports that they do not declare.
-//! It counts as wrong only if the pods declare exactly one port, to which no port of the Service leads.
+//! It counts as wrong only if the pods declare exactly one port, to which no port of the Service leads, and no container
+//! beside it declares none.
 
 use crate::case::{BrokenHop, Hop, evidence};
 use crate::facts::nearest;
@@ -76,7 +77,9 @@ fn undeclared(
     };
     let is_used = service.ports.iter().any(leads_to);
     let is_probed = pods.iter().any(|pod| pod.probed.contains(&number));
-    (only.number != number && !is_beside && !is_used && !is_probed).then(|| only.number.to_string())
+    let may_be_elsewhere = pods.iter().any(|pod| pod.has_undeclared);
+    (only.number != number && !may_be_elsewhere && !is_beside && !is_used && !is_probed)
+        .then(|| only.number.to_string())
 }
 
 fn only(declared: &[ContainerPort]) -> Option<String> {

@@ -407,7 +407,7 @@ fn a_service_without_a_route_is_judged_by_its_target_port_only() {
         &changes,
         (
             "TargetPortMissing",
-            "Service web: port 80 of Service web leads to targetPort 80, which no container has: the pods have 8080 (http)",
+            "Service web: port 80 leads to targetPort 80, which no container has: the pods have 8080 (http)",
             r#""value":8080}"#,
         ),
     );

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::api::ContainerType;
 use crate::facts::route::{BackendPod, BackendService, ContainerPort, Endpoints as EndpointFacts};
 use crate::facts::{ObjectKey, PodFacts, ProbeHandler};
 use crate::wire::service::{EndpointSlice, Endpoints, Service};
@@ -54,6 +55,9 @@ pub fn backend_pod(pod: &PodFacts) -> Option<BackendPod> {
     let ports = pod.containers.iter().flat_map(|container| &container.ports);
     let probes =
         pod.containers.iter().flat_map(|container| [&container.liveness, &container.readiness, &container.startup]);
+    let serves =
+        pod.containers.iter().filter(|container| matches!(container.kind, ContainerType::App | ContainerType::Sidecar));
+    let has_undeclared = serves.clone().count() > 1 && serves.clone().any(|container| container.ports.is_empty());
     let probed = probes.filter_map(|probe| match &probe.as_ref()?.handler {
         ProbeHandler::Http { port, .. } | ProbeHandler::Tcp { port } => port.parse().ok(),
         ProbeHandler::Grpc { port, .. } => Some(i64::from(*port)),
@@ -72,6 +76,7 @@ pub fn backend_pod(pod: &PodFacts) -> Option<BackendPod> {
                 protocol: if port.protocol.is_empty() { "TCP".to_owned() } else { port.protocol.clone() },
             })
             .collect(),
+        has_undeclared,
         probed: probed.collect(),
         cause: None,
     })
