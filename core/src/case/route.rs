@@ -65,6 +65,8 @@ pub struct BrokenHop {
     pub port_index: usize,
     /// The existing name or port that was most likely meant.
     pub near: String,
+    /// The classes that exist.
+    pub existing: Vec<String>,
     /// The label that the Service selects and that of the pods which have all its other labels.
     pub selected_label: Option<(String, String)>,
     pub pod_label: Option<(String, String)>,

@@ -90,6 +90,9 @@ signal! {
     /// The existing class, Gateway, Service or port that was most likely meant; empty if none or more than one is near.
     "near": fn near(&self) -> &str { &self.broken.near }
 
+    /// The classes that exist, separated by commas.
+    "existing": fn existing(&self) -> String { text::line(&self.broken.existing.join(", "), 80) }
+
     /// The label that the Service selects and no pod has, `key=value`. Source: spec.selector.
     "selectedLabel": fn selected_label(&self) -> String { label(self.broken.selected_label.as_ref()) }
 

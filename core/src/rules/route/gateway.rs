@@ -45,9 +45,10 @@ fn class(network: &Network, gateway: &GatewayFacts) -> Option<BrokenHop> {
     let known = network.gateway_classes.iter().find(|class| class.name == gateway.class);
     let Some(known) = known else {
         let names = || network.gateway_classes.iter().map(|class| class.name.as_str());
-        let near = nearest(&gateway.class, names()).or_else(|| names().next().filter(|_| names().count() == 1));
+        let near = nearest(&gateway.class, names());
         return Some(BrokenHop {
             hop: Hop::Class,
+            existing: names().map(str::to_owned).collect(),
             near: near.unwrap_or_default().to_owned(),
             is_total: true,
             patience: SETTLES,

@@ -16,6 +16,7 @@ fn class(network: &Network, ingress: &IngressFacts) -> Option<BrokenHop> {
     }
     let broken = BrokenHop {
         hop: Hop::Class,
+        existing: network.ingress_classes.iter().map(|known| known.name.clone()).collect(),
         is_confirmed: !ingress.has_address,
         is_total: true,
         patience: SETTLES,
@@ -25,8 +26,7 @@ fn class(network: &Network, ingress: &IngressFacts) -> Option<BrokenHop> {
         (Some(class), _) => {
             let names = || network.ingress_classes.iter().map(|known| known.name.as_str());
             let is_missing = names().all(|name| name != class);
-            // A cluster with one class leaves no choice.
-            let near = nearest(class, names()).or_else(|| names().next().filter(|_| names().count() == 1));
+            let near = nearest(class, names());
             is_missing.then(|| BrokenHop {
                 class: class.clone(),
                 near: near.unwrap_or_default().to_owned(),

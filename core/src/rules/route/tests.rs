@@ -211,6 +211,9 @@ fn each_hop_of_an_ingress_is_named() {
             r#"kubectl -n shop patch ingress/shop --type=json -p '[{"op":"add","path":"/spec/ingressClassName","value":"nginx"}]'"#,
         ),
     );
+    let other = broken(&[("ingressClassName: nginx", "ingressClassName: internal")]);
+    assert!(other[0].1.ends_with("those that exist: nginx"), "{other:#?}");
+    assert_eq!(other[0].2, "kubectl get ingressclass", "another class is another controller");
     assert_broken(
         &[NO_ROUTE, ("service: {name: web,", "service: {name: wbe,")],
         (
