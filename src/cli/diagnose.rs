@@ -101,7 +101,8 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
 fn holds(dump: &Dump, namespace: &str) -> anyhow::Result<()> {
     const SHOWN: usize = 5;
     let of_pods = dump.pods.iter().map(|pod| &*pod.key.namespace);
-    let all: BTreeSet<_> = of_pods.chain(dump.workloads.iter().map(|workload| &*workload.key.namespace)).collect();
+    let of_workloads = dump.workloads.iter().chain(&dump.resources).map(|workload| &*workload.key.namespace);
+    let all: BTreeSet<_> = of_pods.chain(of_workloads).collect();
     if all.is_empty() || all.contains(namespace) {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use self::symptom::{Form, Symptom, is_in_progress};
 use super::signal;
 use crate::api::Evidence;
 use crate::case::{WorkloadCase, evidence};
-use crate::facts::{ObjectFacts, WorkloadFacts, seconds_between};
+use crate::facts::{EventFacts, ObjectFacts, WorkloadFacts, seconds_between};
 use crate::message;
 
 signal! {
@@ -60,6 +60,11 @@ signal! {
     /// Source: status.conditions[].message, status.message, status.failureMessage, status.reason.
     "message": fn short_message(&self) -> String { message::fit(without_preface(self.text()), 140) }
 
+    /// Message of its newest Warning Event, at most 140 characters; empty if there is none. Source: Events.
+    "event": fn event_message(&self) -> String {
+        self.last_event().map(|event| message::fit(&event.message, 140)).unwrap_or_default()
+    }
+
     /// Phase of the object. Source: status.phase, status.state, status.printableStatus, status.health.status.
     "phase": fn phase(&self) -> &str { self.own().map_or("", |own| &own.phase) }
 
@@ -88,6 +93,13 @@ signal! {
 impl<'a> ObjectStatus<'a> {
     fn own(&self) -> Option<&'a ObjectFacts> {
         self.object.object()
+    }
+
+    /// The newest Warning Event about the object.
+    pub(crate) fn last_event(&self) -> Option<&'a EventFacts> {
+        let key = &self.object.key;
+        let is_own = |event: &&EventFacts| event.regarding.kind == key.kind && event.regarding.name == key.name;
+        self.case.events.iter().filter(is_own).max_by_key(|event| event.last)
     }
 
     fn text(&self) -> &'a str {

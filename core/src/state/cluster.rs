@@ -225,6 +225,9 @@ impl ClusterState {
             let is_news = self.owners.event(&key, event, now);
             return if is_news { vec![(Subject::Workload(key), Lane::Change)] } else { Vec::new() };
         }
+        if let Some(key) = self.objects.event(&event) {
+            return vec![(Subject::Workload(key), Lane::Change)];
+        }
         if scale_ups::is_failure(&event) {
             let is_news = self.scale_ups.put(event, now);
             let waiting = self.pods.unscheduled().map(|uid| (Subject::Pod(uid), Lane::Resync));

@@ -9,7 +9,7 @@ mod tests;
 use super::failure::{Own, Verdict, Why, build_failure};
 use super::pods::Pods;
 use crate::api::{Evidence, Severity};
-use crate::case::{Specificity, WorkloadCase, WorkloadJudged};
+use crate::case::{Specificity, WorkloadCase, WorkloadJudged, evidence as case_evidence};
 use crate::facts::{Timestamp, WorkloadFacts, after};
 use crate::language::translate;
 use crate::rules::catalog;
@@ -21,11 +21,6 @@ use crate::signals::{Context, Subject};
 const HISTORY: i64 = 86_400;
 /// A part that failed longer before its object, in seconds, is not its cause, such as a request of last year.
 const EARLIER: i64 = 600;
-
-/// Whether the status of the object shows a failure, however short. What it controls is then reported with it.
-pub fn is_failing_object(facts: &WorkloadFacts) -> bool {
-    health(facts) == Health::Failing
-}
 
 /// Whether a failing object below this one is no failure of its own: it is reported here, or this object does without it.
 pub fn answers_for_its_parts(facts: &WorkloadFacts) -> bool {
@@ -64,7 +59,8 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
     let signal = ObjectStatus { case, object: first.object, symptom: first.symptom };
     let evidence = evidence(case, &signal);
     let Some(own) = Own::of(case, &signal, evidence) else { return WorkloadJudged::default() };
-    let problem = problem_of(first.symptom.form);
+    let gravest = symptoms(case.workload).first().map_or(first.symptom.form, |symptom| symptom.form);
+    let problem = problem_of(gravest);
     let verdict = Verdict::new(problem, Severity::Warning, String::new(), Why::Own(own));
     WorkloadJudged::failing(build_failure(case, &pods, verdict))
 }
@@ -102,9 +98,10 @@ fn in_status<'a>(case: &'a WorkloadCase<'a>, object: &'a WorkloadFacts) -> Vec<F
     found.collect()
 }
 
-/// The part of the status that shows the cause; if it is that of a part, also that of the object.
+/// The part of the status that shows the cause, and the last Event; if it is that of a part, also that of the object.
 fn evidence(case: &WorkloadCase<'_>, signal: &ObjectStatus<'_>) -> Vec<Evidence> {
     let mut evidence = vec![signal.evidence()];
+    evidence.extend(signal.last_event().map(case_evidence::event));
     if signal.object.key != case.workload.key {
         let own = symptoms(case.workload).into_iter().next();
         evidence.extend(own.map(|symptom| ObjectStatus { case, object: case.workload, symptom }.evidence()));

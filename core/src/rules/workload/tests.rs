@@ -212,6 +212,10 @@ fn recorded_workloads_have_the_causes_of_their_folders() {
         entries.sort();
         for path in &entries {
             let world = World::of(&fs::read_to_string(path).unwrap());
+            // Custom resources have tests of their own.
+            if world.workloads.is_empty() {
+                continue;
+            }
             let judged = world.judged();
             let hit = judged.iter().find(|failure| failure.cause == known.cause);
             let name = path.file_name().unwrap().to_string_lossy().into_owned();

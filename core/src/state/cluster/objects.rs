@@ -3,16 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::facts::{Owner, Timestamp, WorkloadFacts, WorkloadKey, WorkloadName};
+use crate::facts::{EventFacts, Owner, Timestamp, WorkloadFacts, WorkloadKey, WorkloadName};
+use crate::message::text;
 
 /// Most owners above an object that are followed. Owner references can form a cycle.
 const DEEPEST: usize = 8;
 /// Most objects below an object that are read.
 const BELOW: usize = 100;
+/// Most Warning Events of an object that are kept, the newest of each reason.
+const EVENTS: usize = 3;
 
-/// Identity of an object. The version of the API is not part of it: an owner reference may name another one.
+/// Identity of a custom resource. The version of the API is not part of it: an owner reference may name another one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Id {
+pub(in crate::state) struct Id {
     group: Arc<str>,
     kind: Arc<str>,
     namespace: Arc<str>,
@@ -20,7 +23,7 @@ struct Id {
 }
 
 impl Id {
-    fn of(key: &WorkloadName) -> Self {
+    pub(in crate::state) fn of(key: &WorkloadName) -> Self {
         let (kind, namespace, name) = (key.kind.clone(), key.namespace.clone(), key.name.clone());
         Self { group: key.group().into(), kind, namespace, name }
     }
@@ -39,6 +42,7 @@ impl Id {
 #[derive(Debug, Default)]
 pub(in crate::state) struct Objects {
     by_id: BTreeMap<Id, Kept>,
+    by_uid: HashMap<Arc<str>, Id>,
     /// The objects that refer to an owner of this name, in any namespace.
     owned: HashMap<Id, BTreeSet<Id>>,
 }
@@ -48,11 +52,13 @@ pub(in crate::state) struct Kept {
     pub(in crate::state) facts: WorkloadFacts,
     /// When it was first seen in its present state.
     pub(in crate::state) since: Timestamp,
+    /// Its last Warning Events, oldest first.
+    pub(in crate::state) events: Vec<EventFacts>,
 }
 
 impl Objects {
     pub(in crate::state) fn kept(&self) -> usize {
-        self.by_id.len() + self.owned.len()
+        self.by_id.len() + self.by_uid.len() + self.owned.len()
     }
 
     pub(in crate::state) fn is_empty(&self) -> bool {
@@ -64,30 +70,54 @@ impl Objects {
         let id = Id::of(&facts.key);
         let known = self.by_id.get(&id).filter(|known| situation(&known.facts) == situation(&facts));
         let since = known.map_or(now, |known| known.since);
-        self.forget_owner(&id);
+        let events = self.take(&id).filter(|known| known.facts.uid == facts.uid).map(|known| known.events);
         if let Some(owner) = &facts.owner {
             let owner = Id::of_owner(owner, &facts.key.namespace).anywhere();
             self.owned.entry(owner).or_default().insert(id.clone());
         }
-        self.by_id.insert(id, Kept { facts, since });
+        self.by_uid.insert(facts.uid.clone(), id.clone());
+        self.by_id.insert(id, Kept { facts, since, events: events.unwrap_or_default() });
     }
 
     pub(in crate::state) fn remove(&mut self, key: &WorkloadKey) {
-        let id = Id::of(key);
-        self.forget_owner(&id);
-        self.by_id.remove(&id);
+        self.take(&Id::of(key));
     }
 
-    fn forget_owner(&mut self, id: &Id) {
-        let Some(known) = self.by_id.get(id) else { return };
-        let Some(owner) = &known.facts.owner else { return };
-        let owner = Id::of_owner(owner, &id.namespace).anywhere();
-        if let Some(owned) = self.owned.get_mut(&owner) {
-            owned.remove(id);
-            if owned.is_empty() {
-                self.owned.remove(&owner);
+    fn take(&mut self, id: &Id) -> Option<Kept> {
+        let known = self.by_id.remove(id)?;
+        self.by_uid.remove(&known.facts.uid);
+        if let Some(owner) = &known.facts.owner {
+            let owner = Id::of_owner(owner, &id.namespace).anywhere();
+            if let Some(owned) = self.owned.get_mut(&owner) {
+                owned.remove(id);
+                if owned.is_empty() {
+                    self.owned.remove(&owner);
+                }
             }
         }
+        Some(known)
+    }
+
+    /// Adds a Warning Event about an object that is kept. Returns its key if the Event is new.
+    pub(in crate::state) fn event(&mut self, event: &EventFacts) -> Option<WorkloadKey> {
+        let kept = self.by_uid.get(&event.regarding.uid).and_then(|id| self.by_id.get_mut(id))?;
+        let is_about_it = event.regarding.kind == kept.facts.key.kind && event.regarding.name == kept.facts.key.name;
+        if !event.warning || !is_about_it || event.last.is_none() || kept.events.contains(event) {
+            return None;
+        }
+        let is_outdated = kept.events.iter().any(|known| known.reason == event.reason && known.last > event.last);
+        if is_outdated {
+            return None;
+        }
+        let mut event = event.clone();
+        text::shorten_event(&mut event.message);
+        kept.events.retain(|known| known.reason != event.reason || known.last > event.last);
+        kept.events.push(event);
+        kept.events.sort_by(|a, b| (a.last, &a.reason).cmp(&(b.last, &b.reason)));
+        if kept.events.len() > EVENTS {
+            kept.events.remove(0);
+        }
+        Some(kept.facts.key.clone())
     }
 
     pub(in crate::state) fn get(&self, key: &WorkloadKey) -> Option<&Kept> {
@@ -118,7 +148,7 @@ impl Objects {
     }
 
     /// The objects that this one controls, directly or not, the lowest first.
-    pub(in crate::state) fn below(&self, facts: &WorkloadFacts) -> Vec<WorkloadFacts> {
+    pub(in crate::state) fn below<'o>(&'o self, facts: &'o WorkloadFacts) -> Vec<&'o WorkloadFacts> {
         let mut found: Vec<&WorkloadFacts> = Vec::new();
         let mut level = vec![facts];
         for _ in 0..DEEPEST {
@@ -132,7 +162,7 @@ impl Objects {
                 break;
             }
         }
-        found.into_iter().rev().take(BELOW).cloned().collect()
+        found.into_iter().rev().take(BELOW).collect()
     }
 }
 

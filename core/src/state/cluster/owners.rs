@@ -8,6 +8,7 @@ use crate::facts::{
 };
 use crate::message::text;
 use crate::state::cleanup::CleanupSchedule;
+use crate::state::cluster::objects::Id;
 
 /// How long Events of a workload are kept, in seconds, and for how many reasons. The newest Event of each reason is
 /// kept.
@@ -19,6 +20,8 @@ const WORKLOADS: usize = 5000;
 #[derive(Debug, Default)]
 pub(in crate::state) struct Owners {
     by_key: HashMap<WorkloadKey, Owner>,
+    /// The workloads of each custom resource that are not settled.
+    of_custom: HashMap<Id, BTreeSet<WorkloadKey>>,
     /// The Jobs of each `CronJob` that are not settled.
     jobs: HashMap<WorkloadKey, BTreeSet<WorkloadKey>>,
     /// Includes unknown workloads, because an Event may arrive first.
@@ -49,7 +52,7 @@ pub(in crate::state) enum Seen {
 
 impl Owners {
     pub(in crate::state) fn kept(&self) -> usize {
-        self.by_key.len() + self.jobs.len() + self.events.len()
+        self.by_key.len() + self.of_custom.len() + self.jobs.len() + self.events.len()
     }
 
     /// Registers a new version. `keep`: the workload fails or failed, so all its facts are kept. `by_us`: one change of
@@ -72,6 +75,9 @@ impl Owners {
         if let Some(cron) = facts.owner_key().filter(|owner| &*owner.kind == "CronJob") {
             self.jobs.entry(cron).or_default().insert(key.clone());
         }
+        if let Some(owner) = custom_owner(&facts) {
+            self.of_custom.entry(owner).or_default().insert(key.clone());
+        }
         let known = self.by_key.get(&key);
         let has_moved = known.is_some_and(|old| by_us && old.facts.generation < facts.generation);
         let moved = known.map_or(0, |old| old.moved) + i64::from(has_moved);
@@ -87,6 +93,14 @@ impl Owners {
     /// Removes a workload that is settled or gone.
     pub(in crate::state) fn remove(&mut self, key: &WorkloadKey) -> Option<Owner> {
         let owner = self.by_key.remove(key)?;
+        if let Some(custom) = custom_owner(&owner.facts)
+            && let Some(owned) = self.of_custom.get_mut(&custom)
+        {
+            owned.remove(key);
+            if owned.is_empty() {
+                self.of_custom.remove(&custom);
+            }
+        }
         if let Some(cron) = owner.facts.owner_key()
             && let Some(jobs) = self.jobs.get_mut(&cron)
         {
@@ -104,6 +118,11 @@ impl Owners {
 
     pub(in crate::state) fn of_kind(&self, kind: WorkloadKind) -> impl Iterator<Item = &WorkloadKey> {
         self.by_key.keys().filter(move |key| key.watched_kind() == Some(kind))
+    }
+
+    /// The unsettled workloads that a custom resource controls.
+    pub(in crate::state) fn of_custom(&self, owner: &Id) -> impl Iterator<Item = &WorkloadKey> {
+        self.of_custom.get(owner).into_iter().flatten()
     }
 
     /// The unsettled Jobs of a `CronJob`.
@@ -192,6 +211,10 @@ impl Owners {
     pub(in crate::state) fn forget_events(&mut self, key: &WorkloadKey) {
         self.events.remove(key);
     }
+}
+
+fn custom_owner(facts: &WorkloadFacts) -> Option<Id> {
+    facts.owner_key().filter(|owner| owner.is_custom()).map(|owner| Id::of(&owner))
 }
 
 fn is_fresh(event: &EventFacts, now: Timestamp) -> bool {

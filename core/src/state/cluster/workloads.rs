@@ -1,8 +1,9 @@
 //! Pod counts of each workload: ready pods, failing pods and pods lost.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
+use super::objects::Id;
 use super::pods::{Moved, Place};
 use crate::case::{immediate_workload, top_workload};
 use crate::facts::{PodFacts, Siblings, Timestamp, WorkloadKey, seconds_between};
@@ -13,6 +14,8 @@ use crate::state::cleanup::CleanupSchedule;
 #[derive(Debug, Default)]
 pub(in crate::state) struct Workloads {
     counts: HashMap<WorkloadKey, Counts>,
+    /// The names of custom resources with failing pods. Their pods may refer to different versions of the API.
+    custom: HashMap<Id, BTreeSet<WorkloadKey>>,
     /// The last pods that were evicted, shut down or rejected, oldest first.
     thrown_out: HashMap<WorkloadKey, VecDeque<ThrownOut>>,
     cleanup: CleanupSchedule,
@@ -48,7 +51,7 @@ const ENDS: usize = 4;
 
 impl Workloads {
     pub(in crate::state) fn kept(&self) -> usize {
-        self.counts.len() + self.thrown_out.len()
+        self.counts.len() + self.custom.len() + self.thrown_out.len()
     }
 
     /// Updates the counts after a change of a pod. If the number of ready pods changed or a pod terminated, the failing
@@ -66,6 +69,9 @@ impl Workloads {
         let Some(counts) = self.counts.get_mut(workload) else { return Vec::new() };
         if moved.after.is_none() {
             counts.failing.remove(uid);
+            if counts.failing.is_empty() {
+                forget_custom(&mut self.custom, workload);
+            }
         }
         let deleting = |place: &Option<Place>| place.as_ref().is_some_and(|p| p.deleting);
         let has_changed_deletion = counts.failing.contains(uid) && deleting(&moved.before) != deleting(&moved.after);
@@ -109,6 +115,11 @@ impl Workloads {
     /// UIDs of the workload's pods that are neither ready nor terminated.
     pub(in crate::state) fn unready(&self, workload: &WorkloadKey) -> impl Iterator<Item = &Arc<str>> {
         self.counts.get(workload).into_iter().flat_map(|counts| &counts.unready)
+    }
+
+    /// Names under which pods of this custom resource fail.
+    pub(in crate::state) fn of_custom(&self, object: &Id) -> impl Iterator<Item = &WorkloadKey> {
+        self.custom.get(object).into_iter().flatten()
     }
 
     /// Workloads with a pod that has an Active diagnosis.
@@ -195,14 +206,33 @@ impl Workloads {
     /// Counts a pod with an Active diagnosis.
     pub(in crate::state) fn set_failing(&mut self, key: &WorkloadKey, uid: &str) {
         self.counts.entry(key.clone()).or_default().failing.insert(Arc::from(uid));
+        if key.is_custom() {
+            self.custom.entry(Id::of(key)).or_default().insert(key.clone());
+        }
     }
 
     /// The diagnosis of the pod is no longer Active.
     pub(in crate::state) fn unset_failing(&mut self, key: &WorkloadKey, uid: &str) {
         let Some(counts) = self.counts.get_mut(key) else { return };
         counts.failing.remove(uid);
+        if counts.failing.is_empty() {
+            forget_custom(&mut self.custom, key);
+        }
         if counts.total == 0 && counts.failing.is_empty() {
             self.counts.remove(key);
+        }
+    }
+}
+
+fn forget_custom(custom: &mut HashMap<Id, BTreeSet<WorkloadKey>>, key: &WorkloadKey) {
+    if !key.is_custom() {
+        return;
+    }
+    let id = Id::of(key);
+    if let Some(names) = custom.get_mut(&id) {
+        names.remove(key);
+        if names.is_empty() {
+            custom.remove(&id);
         }
     }
 }

@@ -4,14 +4,17 @@
 //! reported once: at the highest object that fails, with the cause of the lowest. A failed part of a healthy object, such
 //! as an earlier revision, is not reported.
 
+use std::collections::BTreeSet;
+
 use super::workload::{failing_pods, is_unwanted, mark_gone, workload_fails, workload_recovers};
 use crate::api::DiagnosisKind;
-use crate::case::{WorkloadCase, WorkloadJudged};
+use crate::case::WorkloadCase;
 use crate::facts::{Labels, Names, Timestamp, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
 use crate::reconcile::{Bearer, DiagnosisKey, Plan, node_and_workload};
-use crate::rules::{answers_for_its_parts, is_explained_by_pods, is_failing_object, judge_workload};
+use crate::rules::{answers_for_its_parts, is_explained_by_pods, judge_workload};
 use crate::state::cluster::ClusterState;
+use crate::state::cluster::objects::Id;
 use crate::state::{Decision, Source, Touched, World, earliest};
 
 /// Registers a new version of an object. Returns it and the objects above it.
@@ -44,20 +47,16 @@ fn objects_above<'w>(cluster: &'w ClusterState, workload: &WorkloadKey) -> Vec<&
         let above = cluster.objects.above(kept.facts.owner.as_ref(), &workload.namespace);
         return std::iter::once(&kept.facts).chain(above).collect();
     }
-    let looked_up = || cluster.lookups.known_workload(workload).and_then(|facts| facts.owner);
-    let owner = match cluster.owners.get(workload) {
-        Some(owner) => owner.facts.owner.clone(),
-        None => looked_up(),
-    };
-    cluster.objects.above(owner.as_ref(), &workload.namespace)
+    let owner = cluster.owners.get(workload).and_then(|owner| owner.facts.owner.as_ref());
+    cluster.objects.above(owner, &workload.namespace)
 }
 
-/// Workloads below an object that have failing pods.
-fn failing_below(cluster: &ClusterState, object: &WorkloadKey) -> Vec<WorkloadKey> {
-    let is_below = |key: &&WorkloadKey| objects_above(cluster, key).iter().any(|above| above.key == *object);
-    let mut all: Vec<WorkloadKey> = cluster.workloads.that_fail().filter(is_below).cloned().collect();
-    all.sort();
-    all
+/// Workloads with failing pods that an object controls, directly or not, and the object itself.
+fn failing_below(cluster: &ClusterState, object: &WorkloadFacts, below: &[&WorkloadFacts]) -> BTreeSet<WorkloadKey> {
+    let ids = below.iter().map(|facts| Id::of(&facts.key)).chain([Id::of(&object.key)]);
+    let of = |id: &Id| cluster.workloads.of_custom(id).chain(cluster.owners.of_custom(id)).cloned().collect::<Vec<_>>();
+    let all = ids.flat_map(|id| of(&id));
+    all.filter(|key| cluster.workloads.failing(key).next().is_some()).collect()
 }
 
 pub(in crate::state) fn decide(world: &mut World, key: &WorkloadKey, now: Timestamp) -> Decision {
@@ -73,10 +72,13 @@ pub(in crate::state) fn decide(world: &mut World, key: &WorkloadKey, now: Timest
     if !is_cycle && above.into_iter().any(answers_for_its_parts) {
         return workload_recovers(world, key, &object, Some(&facts), now).into();
     }
-    let below = if is_explained_by_pods(&facts) { failing_below(&world.cluster, key) } else { Vec::new() };
-    let pods = below.iter().flat_map(|workload| failing_pods(world, workload));
+    let below = if is_explained_by_pods(&facts) { world.cluster.objects.below(&facts) } else { Vec::new() };
+    let workloads = failing_below(&world.cluster, &facts, &below);
+    let pods = workloads.iter().flat_map(|workload| failing_pods(world, workload));
     let (failing, restarts): (Vec<_>, Vec<_>) = pods.unzip();
-    let owned = if is_failing_object(&facts) { world.cluster.objects.below(&facts) } else { Vec::new() };
+    let owned: Vec<WorkloadFacts> = below.into_iter().cloned().collect();
+    let with_events = owned.iter().map(|part| &part.key).chain([key]).filter_map(|of| world.cluster.objects.get(of));
+    let events: Vec<_> = with_events.flat_map(|kept| &kept.events).cloned().collect();
     let active_status = world.reported.active_status(&object, &facts.uid);
     let judged = judge_workload(&WorkloadCase {
         workload: &facts,
@@ -89,7 +91,7 @@ pub(in crate::state) fn decide(world: &mut World, key: &WorkloadKey, now: Timest
         ready: None,
         jobs: &[],
         owned: &owned,
-        events: &[],
+        events: &events,
         orphans: &[],
         services: None,
         names: &Names::default(),
@@ -140,51 +142,72 @@ fn before_judging(world: &mut World, key: &WorkloadKey, object: &DiagnosisKey, n
     None
 }
 
-impl World {
-    /// Decides on an object of a dump, which is not kept, by a judgement of the caller.
-    pub(crate) fn decide_object(
-        &mut self,
-        facts: &WorkloadFacts,
-        judge: &dyn Fn(&WorkloadCase<'_>) -> WorkloadJudged,
-        now: Timestamp,
-    ) -> Plan {
-        let key = &facts.key;
-        let object = DiagnosisKey::of_workload(key);
-        let _ = self.cluster.apply_overrides(facts);
-        if facts.deleting || self.settings.is_excluded(&key.namespace) {
-            return Plan::default();
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::DiagnosisState;
+    use crate::case::Thresholds;
+    use crate::reconcile::{Intent, Policy, Write};
+    use crate::state::{Caps, Change};
+    use crate::wire::Dump;
+
+    fn at(minute: i64) -> Timestamp {
+        after("2026-11-21T09:00:00Z".parse().unwrap(), 60 * minute)
+    }
+
+    fn facts(status: &str) -> WorkloadFacts {
+        let mut dump = Dump::default();
+        dump.read(&format!(
+            "apiVersion: acme.example.com/v1\nkind: Widget\nmetadata: {{name: w, namespace: shop, uid: w1}}\nstatus: {status}\n"
+        ));
+        dump.resources.remove(0)
+    }
+
+    fn world() -> World {
+        let caps = Caps { per_namespace: usize::MAX, ended_per_failure: usize::MAX };
+        let mut world = World::new(Thresholds::default(), Policy::default(), caps);
+        for source in Source::ALL {
+            let _ = world.apply(Change::ListStarted(source), at(0));
+            let _ = world.apply(Change::ListDone(source), at(0));
         }
-        let since = facts.created.unwrap_or(Timestamp::UNIX_EPOCH);
-        let active_status = self.reported.active_status(&object, &facts.uid);
-        let judged = judge(&WorkloadCase {
-            workload: facts,
-            failing: &[],
-            failed: &[],
-            undecided: None,
-            gates: &[],
-            repeatedly_removed: false,
-            gone: &[],
-            ready: None,
-            jobs: &[],
-            owned: &[],
-            events: &[],
-            orphans: &[],
-            services: None,
-            names: &Names::default(),
-            thresholds: &self.settings.thresholds,
-            since,
-            seen: since,
-            current: active_status.as_ref(),
-            now,
-        });
-        let plan = match judged.failure {
-            Some(failure) if is_unwanted(self, key, &failure, now) => {
-                let last = self.reported.workload_records.get(&object.object);
-                node_and_workload::ignored(last.as_ref(), &self.settings.policy, now)
-            }
-            Some(failure) => workload_fails(self, key, facts, *failure, (&[], &[]), now),
-            None => workload_recovers(self, key, &object, Some(facts), now),
-        };
-        Plan { wake: earliest(plan.wake, judged.wake), ..plan }
+        world
+    }
+
+    /// Applies a change, decides on the touched object and acknowledges its write.
+    fn step(world: &mut World, change: Change, now: Timestamp) -> Option<Box<Write>> {
+        let touched = world.apply(change, now);
+        let (subject, _) = touched.into_iter().find(|(subject, _)| matches!(subject, Subject::Workload(_)))?;
+        let Some(Intent::Apply(write)) = world.decide(&subject, now).plan.intent else { return None };
+        let _ = world.acknowledged(&write, "u".to_owned(), "1".to_owned(), now);
+        Some(write)
+    }
+
+    #[test]
+    fn diagnosis_of_an_object_has_the_life_cycle_of_a_workload() {
+        let mut world = world();
+        let put = |status: &str| Change::Workload(Box::new(facts(status)));
+        let healthy = "{conditions: [{type: Ready, status: \"True\", lastTransitionTime: \"2026-11-21T09:00:00Z\"}]}";
+        assert!(step(&mut world, put(healthy), at(1)).is_none());
+        let failed = step(&mut world, put("{phase: Failed, message: no disk}"), at(2)).expect("it fails");
+        assert_eq!(failed.object.head().cause, "ResourceFailed");
+        assert!(failed.announcement.as_ref().is_some_and(|event| event.warning));
+        assert!(step(&mut world, put("{phase: Failed, message: no disk}"), at(3)).is_none(), "nothing has changed");
+        let recovered = step(&mut world, put(healthy), at(30)).expect("it recovers");
+        assert_eq!(recovered.object.head().state, DiagnosisState::Recovered);
+        assert_eq!(recovered.object.head().summary, "it is healthy again");
+        assert!(step(&mut world, put("{phase: Failed}"), at(90)).is_some());
+        let gone = step(&mut world, Change::WorkloadDeleted(facts("{}").key), at(91)).expect("it is deleted");
+        assert_eq!(gone.object.head().state, DiagnosisState::Gone);
+    }
+
+    #[test]
+    fn threshold_of_an_object_is_a_timer() {
+        let mut world = world();
+        let failing = "{conditions: [{type: Ready, status: \"False\", lastTransitionTime: \"2026-11-21T09:00:00Z\"}]}";
+        let touched = world.apply(Change::Workload(Box::new(facts(failing))), at(1));
+        let subject = &touched[0].0;
+        let plan = world.decide(subject, at(1)).plan;
+        assert_eq!((plan.intent, plan.wake), (None, Some(at(5))));
+        assert!(world.decide(subject, at(5)).plan.intent.is_some());
     }
 }

@@ -176,6 +176,23 @@ fn failing_pod_is_the_cause_of_its_object() {
 }
 
 #[test]
+fn failing_pod_of_an_owned_deployment_is_the_cause_too() {
+    let failing = widget(&format!("{{conditions: [{}]}}", condition("Ready", FALSE, 1, "Broken")));
+    let failing = failing.replace("name: w,", "name: w, uid: w1,");
+    let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: w\n  namespace: shop\n  uid: d\n  \
+                      ownerReferences: [{apiVersion: acme.example.com/v1beta1, kind: Widget, name: w, uid: w1, controller: true}]\n\
+                      spec: {replicas: 1}\nstatus: {replicas: 1, updatedReplicas: 1, unavailableReplicas: 1}\n";
+    let pod = POD
+        .replace(
+            "apiVersion: acme.example.com/v1beta1, kind: Widget, name: w, uid: w1",
+            "apiVersion: apps/v1, kind: ReplicaSet, name: w-7d9, uid: r",
+        )
+        .replace("  uid: p\n", "  uid: p\n  labels: {pod-template-hash: 7d9}\n");
+    let found = found(&format!("{failing}---\n{deployment}---\n{pod}"));
+    assert_eq!(found, ["Deployment/w OOMKilled", "Widget/w OOMKilled"]);
+}
+
+#[test]
 fn chain_of_objects_is_reported_once() {
     let part = |kind: &str, name: &str, uid: &str, owner: &str, status: &str| {
         format!(
