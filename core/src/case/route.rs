@@ -88,7 +88,7 @@ pub struct BrokenHop {
     pub is_total: bool,
     pub since: Option<Timestamp>,
     /// Seconds that the failure must last before it counts.
-    pub patience: i64,
+    pub grace: i64,
     pub evidence: Vec<Evidence>,
 }
 
@@ -107,7 +107,7 @@ pub struct AutoscalerProblem {
     pub pending: usize,
     pub pod_cause: String,
     pub since: Option<Timestamp>,
-    pub patience: i64,
+    pub grace: i64,
     pub evidence: Vec<Evidence>,
 }
 
@@ -127,6 +127,6 @@ pub struct BudgetProblem {
     pub unhealthy_pod: String,
     pub pod_cause: String,
     pub since: Option<Timestamp>,
-    pub patience: i64,
+    pub grace: i64,
     pub evidence: Vec<Evidence>,
 }

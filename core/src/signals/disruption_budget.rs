@@ -24,7 +24,7 @@ signal! {
     /// Number of healthy pods that must remain. Source: status.desiredHealthy.
     "desired": fn desired(&self) -> i64 { self.problem.desired }
 
-    /// Number of pods that the controllers of its pods want. Source: status.expectedPods.
+    /// Number of pods that the controllers of its pods should have. Source: status.expectedPods.
     "expected": fn expected(&self) -> i64 { self.problem.expected }
 
     /// Whether it allows no eviction even if all pods are healthy. Source: status.

@@ -43,7 +43,7 @@ pub struct BackendService {
     /// `type: ExternalName`: an alias for a name outside of the cluster, without endpoints.
     pub is_external: bool,
     pub is_headless: bool,
-    /// Empty: its endpoints are made by hand or by another controller.
+    /// Empty: a user or another controller creates its endpoints.
     pub selector: Labels,
     pub ports: Vec<ServicePort>,
     /// `None`: endpoints were not listed.
@@ -52,8 +52,8 @@ pub struct BackendService {
 
 impl BackendService {
     /// The port that a route means.
-    pub fn port(&self, wanted: &PortRef) -> Option<&ServicePort> {
-        self.ports.iter().find(|port| match wanted {
+    pub fn port(&self, expected: &PortRef) -> Option<&ServicePort> {
+        self.ports.iter().find(|port| match expected {
             PortRef::Number(number) => port.number == *number,
             PortRef::Name(name) => port.name == *name,
         })

@@ -27,7 +27,7 @@ pub fn problem(autoscaler: &AutoscalerFacts, pods: &Scaled) -> Option<Autoscaler
         pod_cause: pods.cause.clone(),
         since: condition.last_transition,
         // Metrics of new pods take a while.
-        patience: 2 * SETTLES,
+        grace: 2 * SETTLES,
         evidence: vec![evidence::condition(condition)],
     };
     let has = |kind: &str, status: &str| autoscaler.condition(kind).filter(|condition| condition.status == status);

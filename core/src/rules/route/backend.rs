@@ -25,7 +25,7 @@ pub(super) fn follow(network: &Network, from: &str, backend: &BackendRef) -> Opt
         service: backend.service.name.to_string(),
         at: backend.at.clone(),
         port: backend.port.as_ref().map(PortRef::to_string).unwrap_or_default(),
-        patience: SETTLES,
+        grace: SETTLES,
         ..BrokenHop::default()
     };
     let Some(service) = network.services.get(&backend.service) else {
@@ -40,8 +40,8 @@ pub(super) fn follow(network: &Network, from: &str, backend: &BackendRef) -> Opt
         return None;
     }
     let port = match &backend.port {
-        Some(wanted) if !service.ports.is_empty() => {
-            let Some(port) = service.port(wanted) else { return Some(without_port(service, wanted, broken)) };
+        Some(expected) if !service.ports.is_empty() => {
+            let Some(port) = service.port(expected) else { return Some(without_port(service, expected, broken)) };
             Some(port)
         }
         _ => service.ports.first(),
@@ -77,13 +77,13 @@ pub(super) fn to_pods(
     endpoints(service, &pods, broken)
 }
 
-fn without_port(service: &BackendService, wanted: &PortRef, broken: BrokenHop) -> BrokenHop {
+fn without_port(service: &BackendService, expected: &PortRef, broken: BrokenHop) -> BrokenHop {
     let names = || service.ports.iter().map(|port| port.name.as_str()).filter(|name| !name.is_empty());
     let only = match service.ports.as_slice() {
         [only] => Some(only.number.to_string()),
         _ => None,
     };
-    let near = match wanted {
+    let near = match expected {
         PortRef::Name(name) => nearest(name, names()).map(str::to_owned).or(only),
         PortRef::Number(_) => only,
     };
@@ -92,7 +92,7 @@ fn without_port(service: &BackendService, wanted: &PortRef, broken: BrokenHop) -
         hop: Hop::Port,
         near: near.unwrap_or_default(),
         evidence: vec![
-            evidence::field(dotted(&broken.at), format!("port {wanted}")),
+            evidence::field(dotted(&broken.at), format!("port {expected}")),
             evidence::field(format!("service/{}.spec.ports", service.key.name), ports.join(", ")),
         ],
         ports,
@@ -138,7 +138,7 @@ fn nothing_selected(network: &Network, service: &BackendService, broken: BrokenH
         return Some(BrokenHop { hop: Hop::Endpoints, workload: display(workload), evidence, ..broken });
     }
     let (selected_label, pod_label, workload) = one_label_away(network, service)
-        .map_or((None, None, String::new()), |(wanted, has, workload)| (Some(wanted), has, workload));
+        .map_or((None, None, String::new()), |(expected, has, workload)| (Some(expected), has, workload));
     let selector: Vec<String> = service.selector.iter().map(|(key, value)| format!("{key}={value}")).collect();
     let selector = selector.join(",");
     Some(BrokenHop {
@@ -152,7 +152,7 @@ fn nothing_selected(network: &Network, service: &BackendService, broken: BrokenH
         workload,
         since: service.created,
         // A Service may be created before its pods.
-        patience: INCOMPLETE,
+        grace: INCOMPLETE,
         evidence: vec![evidence::field(format!("service/{}.spec.selector", service.key.name), selector)],
         ..broken
     })
@@ -164,10 +164,10 @@ type Label = (String, String);
 fn one_label_away(network: &Network, service: &BackendService) -> Option<(Label, Option<Label>, String)> {
     let of_workloads = network.workloads_in(&service.key.namespace).iter().filter(|workload| workload.desired > 0);
     let mut near = of_workloads.filter_map(|workload| {
-        let (wanted, has) = difference(service, &workload.labels)?;
+        let (expected, has) = difference(service, &workload.labels)?;
         // With a single label nothing else shows that the workload is meant.
         let is_meant = service.selector.iter().count() > 1 || has.is_some() && is_named_alike(service, workload);
-        is_meant.then(|| (wanted, has, display(workload)))
+        is_meant.then(|| (expected, has, display(workload)))
     });
     let first = near.next()?;
     near.next().is_none().then_some(first)

@@ -41,7 +41,7 @@ pub fn problem(budget: &BudgetFacts, pods: &Evicted) -> Option<BudgetProblem> {
         pod_cause: pods.cause.clone(),
         since: pods.since.filter(|_| !is_never_met),
         // A drain evicts again until the budget allows it, for example when replacements are ready.
-        patience: INCOMPLETE,
+        grace: INCOMPLETE,
         evidence: vec![
             evidence::field(format!("spec.{field}"), value),
             evidence::field(

@@ -5,7 +5,7 @@ use crate::case::{BrokenHop, Hop, evidence};
 use crate::facts::route::{GatewayFacts, Listener, Network, NetworkKind};
 use crate::facts::{Condition, ObjectKey, nearest};
 
-/// Reason of `Accepted` if only a listener is invalid, which has conditions of its own (`GatewayReasonListenersNotValid`).
+/// Reason of `Accepted` if only a listener is invalid, which has its own conditions (`GatewayReasonListenersNotValid`).
 const OF_LISTENERS: &str = "ListenersNotValid";
 /// Reason of a controller that has not decided yet (`GatewayReasonPending`, `ListenerReasonPending`).
 const PENDING: &str = "Pending";
@@ -32,7 +32,7 @@ pub(super) fn reported(hop: Hop, condition: &Condition) -> BrokenHop {
         is_confirmed: true,
         is_total: true,
         since: condition.last_transition,
-        patience: SETTLES,
+        grace: SETTLES,
         evidence: vec![evidence::condition(condition)],
         ..BrokenHop::default()
     }
@@ -51,7 +51,7 @@ fn class(network: &Network, gateway: &GatewayFacts) -> Option<BrokenHop> {
             existing: names().map(str::to_owned).collect(),
             near: near.unwrap_or_default().to_owned(),
             is_total: true,
-            patience: SETTLES,
+            grace: SETTLES,
             evidence: vec![evidence::field("spec.gatewayClassName", &gateway.class)],
             ..BrokenHop::default()
         });

@@ -61,7 +61,7 @@ fn attachment(network: &Network, route: &RouteFacts, parent: &ParentRef) -> Atta
             evidence: vec![evidence::field("spec.parentRefs", &display)],
             gateway: display,
             near,
-            patience: SETTLES,
+            grace: SETTLES,
             ..BrokenHop::default()
         }));
     };
@@ -161,7 +161,7 @@ fn grant(
     }
     let broken = reported_by.map(|condition| reported(Hop::Grant, condition));
     let field = evidence::field(backend::dotted(&backend.at), backend.service.to_string());
-    let mut broken = broken.unwrap_or_else(|| BrokenHop { hop: Hop::Grant, patience: SETTLES, ..BrokenHop::default() });
+    let mut broken = broken.unwrap_or_else(|| BrokenHop { hop: Hop::Grant, grace: SETTLES, ..BrokenHop::default() });
     broken.evidence.push(field);
     Some(BrokenHop {
         service: backend.service.name.to_string(),

@@ -19,7 +19,7 @@ fn class(network: &Network, ingress: &IngressFacts) -> Option<BrokenHop> {
         existing: network.ingress_classes.iter().map(|known| known.name.clone()).collect(),
         is_confirmed: !ingress.has_address,
         is_total: true,
-        patience: SETTLES,
+        grace: SETTLES,
         ..BrokenHop::default()
     };
     match (&ingress.class, &ingress.annotated_class) {
@@ -46,7 +46,7 @@ fn class(network: &Network, ingress: &IngressFacts) -> Option<BrokenHop> {
             };
             is_ignored.then(|| BrokenHop {
                 near: only,
-                patience: INCOMPLETE,
+                grace: INCOMPLETE,
                 evidence: vec![evidence::field("status.loadBalancer", "no address")],
                 ..broken
             })
@@ -77,7 +77,7 @@ fn tls(network: &Network, ingress: &IngressFacts) -> Option<BrokenHop> {
             is_confirmed: true,
             since: event.first.or(event.last),
             // A certificate can be issued a moment after the Ingress was created.
-            patience: INCOMPLETE,
+            grace: INCOMPLETE,
             evidence: vec![evidence::event(event)],
             ..BrokenHop::default()
         })

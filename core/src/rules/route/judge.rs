@@ -11,7 +11,7 @@ use crate::signals::route::Route;
 /// Judges an object on the path of a request by its first broken hop.
 pub fn route(case: &WorkloadCase<'_>, broken: Option<&BrokenHop>) -> WorkloadJudged {
     let Some(broken) = broken else { return WorkloadJudged::default() };
-    if let Some(wake) = not_before(case, broken.since, broken.patience).filter(|_| may_settle(case, broken)) {
+    if let Some(wake) = not_before(case, broken.since, broken.grace).filter(|_| may_settle(case, broken)) {
         return WorkloadJudged::later(wake);
     }
     // A missing certificate does not stop requests of clients that do not verify it.
@@ -24,7 +24,7 @@ pub fn route(case: &WorkloadCase<'_>, broken: Option<&BrokenHop>) -> WorkloadJud
 /// Judges an autoscaler by its problem.
 pub fn autoscaler(case: &WorkloadCase<'_>, problem: Option<&AutoscalerProblem>) -> WorkloadJudged {
     let Some(problem) = problem else { return WorkloadJudged::default() };
-    if let Some(wake) = not_before(case, problem.since, problem.patience) {
+    if let Some(wake) = not_before(case, problem.since, problem.grace) {
         return WorkloadJudged::later(wake);
     }
     let signal = Autoscaler { case, problem };
@@ -34,7 +34,7 @@ pub fn autoscaler(case: &WorkloadCase<'_>, problem: Option<&AutoscalerProblem>) 
 /// Judges a disruption budget by its problem.
 pub fn budget(case: &WorkloadCase<'_>, problem: Option<&BudgetProblem>) -> WorkloadJudged {
     let Some(problem) = problem else { return WorkloadJudged::default() };
-    if let Some(wake) = not_before(case, problem.since, problem.patience) {
+    if let Some(wake) = not_before(case, problem.since, problem.grace) {
         return WorkloadJudged::later(wake);
     }
     let signal = DisruptionBudget { case, problem };
@@ -52,7 +52,7 @@ fn may_settle(case: &WorkloadCase<'_>, broken: &BrokenHop) -> bool {
 }
 
 /// Time of the next check, if the object or its problem is too new.
-fn not_before(case: &WorkloadCase<'_>, since: Option<Timestamp>, patience: i64) -> Option<Timestamp> {
+fn not_before(case: &WorkloadCase<'_>, since: Option<Timestamp>, grace: i64) -> Option<Timestamp> {
     let newest = since.into_iter().chain(case.workload.created).max()?;
-    Some(after(newest, patience)).filter(|due| *due > case.now)
+    Some(after(newest, grace)).filter(|due| *due > case.now)
 }

@@ -22,7 +22,7 @@ pub fn walk(network: &Network, service: &BackendService) -> Option<BrokenHop> {
         namespace: service.key.namespace.to_string(),
         service: service.key.name.to_string(),
         is_total: true,
-        patience: SETTLES,
+        grace: SETTLES,
         ..BrokenHop::default()
     };
     let broken = service.ports.iter().map(|port| {

@@ -1,8 +1,8 @@
 //! The targetPort of a Service, which must lead to a port of a container.
 //!
 //! A name must exist in a pod. A number need not be declared: containers can listen on ports that they do not declare.
-//! It counts as wrong only if the pods declare exactly one port, to which no port of the Service leads, and no container
-//! beside it declares none.
+//! It counts as wrong only if the pods declare exactly one port, to which no port of the Service leads, and each
+//! container declares a port.
 
 use crate::case::{BrokenHop, Hop, evidence};
 use crate::facts::nearest;

@@ -150,7 +150,7 @@ fn healthy_paths_are_silent() {
     for changes in [
         // ExternalName.
         vec![("selector: {app: web, tier: front}, ", "type: ExternalName, externalName: example.org, ")],
-        // Endpoints by hand.
+        // Endpoints that a user creates.
         vec![("selector: {app: web, tier: front}, ", "")],
         // A class by the annotation only, and no class with a default.
         vec![
@@ -195,9 +195,9 @@ fn assert_broken(changes: &[(&str, &str)], expected: (&str, &str, &str)) {
     let all = broken(changes);
     assert_eq!(all.len(), 1, "{changes:?}: {all:#?}");
     let (cause, summary, command) = &all[0];
-    let (name, said, run) = expected;
-    assert_eq!((cause.as_str(), summary.as_str()), (name, said));
-    assert!(command.contains(run), "{cause}: {command}");
+    let (name, line, part) = expected;
+    assert_eq!((cause.as_str(), summary.as_str()), (name, line));
+    assert!(command.contains(part), "{cause}: {command}");
     assert!(summary.chars().count() <= 200, "{summary}");
 }
 
