@@ -68,7 +68,10 @@ mod run_as_user;
 pub(crate) mod run_cron_job;
 mod scale;
 mod scale_to_zero;
+mod set_backend_port;
+mod set_backend_service;
 mod set_claim_volume;
+mod set_class;
 mod set_command;
 mod set_default_storage_class;
 mod set_env;
@@ -89,6 +92,7 @@ mod set_security_context;
 mod set_service_selector;
 mod set_storage_class;
 mod set_sub_path;
+mod set_target_port;
 mod set_working_dir;
 mod specify_resources;
 mod stop_container;
@@ -193,6 +197,14 @@ impl Ask<'_> {
         Some(remedy::command(self.remedy(), format!("{prefix} {verb} {} {}", shell_word(kind), shell_word(name))))
     }
 
+    /// The remedy with a JSON patch of the target, as a command. Its manager is named.
+    fn with_json_patch(&self, patch: &Json) -> Option<Remedy> {
+        let target = self.target.as_ref()?;
+        let (prefix, argument) = (target.command_prefix(), target.argument());
+        let command = format!("{prefix} patch {argument} --type=json -p {}", shell_word(&patch.to_string()));
+        Some(remedy::command(target.with_source(self.remedy()), command))
+    }
+
     /// Names of other objects, as far as they were looked up. Nodes have none.
     fn names(&self) -> Option<&Names> {
         match self.subject {
@@ -284,7 +296,10 @@ pub const ACTIONS: &[Action] = &[
     run_cron_job::ACTION,
     scale::ACTION,
     scale_to_zero::ACTION,
+    set_backend_port::ACTION,
+    set_backend_service::ACTION,
     set_claim_volume::ACTION,
+    set_class::ACTION,
     set_command::ACTION,
     set_default_storage_class::ACTION,
     set_env::ACTION,
@@ -305,6 +320,7 @@ pub const ACTIONS: &[Action] = &[
     set_service_selector::ACTION,
     set_storage_class::ACTION,
     set_sub_path::ACTION,
+    set_target_port::ACTION,
     set_working_dir::ACTION,
     specify_resources::ACTION,
     stop_container::ACTION,

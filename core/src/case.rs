@@ -10,6 +10,7 @@ pub(crate) mod ownership;
 mod pod;
 mod pod_status;
 pub(crate) mod roots;
+mod route;
 mod summary;
 pub mod target;
 mod verdict;
@@ -24,6 +25,7 @@ pub use ownership::{immediate as immediate_workload, top as top_workload};
 pub use pod::{Case, Ledger, Observed, PastRun, Thresholds};
 pub use pod_status::pod_status;
 pub use roots::RootKind;
+pub use route::{AutoscalerProblem, BrokenHop, BudgetProblem, Hop};
 pub use summary::{Summary, SummaryParts};
 pub use verdict::{Category, Recovery, Specificity, Verdict};
 pub use workload::{

@@ -15,6 +15,7 @@ mod overrides;
 mod pod;
 mod quantity;
 mod resources;
+pub mod route;
 mod selector;
 pub(crate) mod similar;
 mod surroundings;

@@ -245,7 +245,12 @@ pub fn diagnose(text: &str, awaited: Option<&str>) -> Result<Report, String> {
     if let Some(problem) = dump.problems.first() {
         return Err(format!("{}:1: {}", problem.line, problem.message));
     }
-    if dump.pods.is_empty() && dump.nodes.is_empty() && dump.workloads.is_empty() && dump.resources.is_empty() {
+    if dump.pods.is_empty()
+        && dump.nodes.is_empty()
+        && dump.workloads.is_empty()
+        && dump.resources.is_empty()
+        && dump.routes.is_empty()
+    {
         return Err("1:1: it contains no pod, node, workload or custom resource".to_owned());
     }
     let clock = directives(text, "judged-at").chain(directives(text, "recorded-at")).next();

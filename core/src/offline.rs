@@ -1,6 +1,7 @@
 //! Offline engine: applies the state, rules and objects of the operator to a dump.
 
 mod logs;
+mod routes;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
@@ -13,7 +14,7 @@ use crate::facts::{
 };
 use crate::outbox::Subject;
 use crate::reconcile;
-use crate::reconcile::{Intent, Policy, Write};
+use crate::reconcile::{Intent, Plan, Policy, Write};
 use crate::rules;
 use crate::rules::diagnose as diagnose_case;
 pub use crate::signals::scheduling::Placement;
@@ -78,6 +79,7 @@ impl SeenSoFar {
 struct Known {
     world: World,
     surroundings: Surrounding,
+    routes: routes::Routes,
     requested: HashSet<Lookup>,
     unknown_names: BTreeSet<NamesOf>,
     /// The unhealthy pods.
@@ -85,12 +87,13 @@ struct Known {
 }
 
 impl Known {
-    fn of(dump: Dump, logs: Logs, now: Timestamp, view: View) -> Self {
+    fn of(mut dump: Dump, logs: Logs, now: Timestamp, view: View) -> Self {
         let caps = Caps { per_namespace: usize::MAX, ended_per_failure: usize::MAX };
         let mut world = World::new(view.thresholds, Policy::default(), caps);
         if !view.has_all_pods {
             world.cluster.know_some_pods_only();
         }
+        let routes = routes::Routes::of(&mut dump);
         let surroundings = fill(&mut world, dump, logs, now);
         let mut unhealthy: Vec<Arc<str>> = world.cluster.unhealthy().collect();
         unhealthy.sort();
@@ -110,7 +113,7 @@ impl Known {
             }
             surroundings.answer(fresh, &mut world, &mut unknown_names, now);
         }
-        Self { world, surroundings, requested, unknown_names, unhealthy }
+        Self { world, surroundings, routes, requested, unknown_names, unhealthy }
     }
 }
 
@@ -149,7 +152,7 @@ impl From<Thresholds> for View {
 pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, view: impl Into<View>) -> Report {
     let policy = Policy::default();
     let view = view.into();
-    let Known { mut world, surroundings, mut requested, unknown_names, unhealthy: uids } =
+    let Known { mut world, surroundings, mut routes, mut requested, unknown_names, unhealthy: uids } =
         Known::of(dump, logs, now, view);
 
     // The number of failing pods of a workload is known once all are diagnosed: the first pass counts them, the second
@@ -197,8 +200,10 @@ pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, view: impl Into<View>) -
     report.pods.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| a.object.subject_uid().cmp(b.object.subject_uid())));
     let unknown_names = &mut report.unknown_names;
     let (others, wake) = nodes_and_workloads(&mut world, &surroundings, (&mut requested, unknown_names), now);
-    report.nodes_and_workloads = others;
-    report.wake = report.wake.into_iter().chain(wake).min();
+    let (of_routes, wake_of_routes) = writes(routes.plans(&mut world, &report.pods, now), now);
+    report.nodes_and_workloads = others.into_iter().chain(of_routes).collect();
+    report.nodes_and_workloads.sort_by(|a, b| a.key.cmp(&b.key));
+    report.wake = report.wake.into_iter().chain(wake).chain(wake_of_routes).min();
     report
 }
 
@@ -227,6 +232,11 @@ fn nodes_and_workloads(
         around.answer(fresh, world, unknown_names, now);
     }
     let plans: Vec<_> = subjects.iter().map(|subject| world.decide(subject, now).plan).collect();
+    writes(plans, now)
+}
+
+/// The writes of plans, sorted, and when to check again. Offline, no Event is emitted.
+fn writes(plans: Vec<Plan>, now: Timestamp) -> (Vec<Write>, Option<Timestamp>) {
     let wake = plans.iter().filter_map(|plan| plan.wake).filter(|wake| *wake > now).min();
     let mut writes: Vec<Write> = plans
         .into_iter()

@@ -10,6 +10,7 @@ mod misread;
 mod names;
 pub mod node;
 mod report;
+pub mod route;
 mod rule;
 #[cfg(test)]
 mod thresholds;

@@ -2,6 +2,7 @@
 //! into its texts.
 
 pub(crate) mod admission;
+pub(crate) mod autoscaler;
 pub(crate) mod claim;
 pub(crate) mod container_creation;
 pub(crate) mod container_start;
@@ -11,6 +12,7 @@ mod csi;
 mod deferred;
 pub(crate) mod deletion;
 pub(crate) mod disruption;
+pub(crate) mod disruption_budget;
 pub(crate) mod eviction;
 mod gpu;
 pub(crate) mod image_pull;
@@ -34,6 +36,7 @@ mod replacement;
 pub(crate) mod resize;
 pub mod restarts;
 pub(crate) mod rollout;
+pub(crate) mod route;
 pub(crate) mod sandbox;
 pub(crate) mod scheduling;
 mod seen;
@@ -188,12 +191,14 @@ pub(crate) use signal;
 /// All signals.
 pub const ALL: &[&Definition] = &[
     &admission::Admission::DEFINITION,
+    &autoscaler::Autoscaler::DEFINITION,
     &claim::Claim::DEFINITION,
     &container_creation::ContainerCreation::DEFINITION,
     &container_start::ContainerStart::DEFINITION,
     &cron_job::CronJob::DEFINITION,
     &deletion::Deletion::DEFINITION,
     &disruption::Disruption::DEFINITION,
+    &disruption_budget::DisruptionBudget::DEFINITION,
     &eviction::Eviction::DEFINITION,
     &image_pull::ImagePull::DEFINITION,
     &init_container::InitContainer::DEFINITION,
@@ -211,6 +216,7 @@ pub const ALL: &[&Definition] = &[
     &readiness_gate::ReadinessGate::DEFINITION,
     &resize::Resize::DEFINITION,
     &rollout::Rollout::DEFINITION,
+    &route::Route::DEFINITION,
     &sandbox::Sandbox::DEFINITION,
     &scheduling::Scheduling::DEFINITION,
     &service::MismatchedService::DEFINITION,

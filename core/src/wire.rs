@@ -17,6 +17,7 @@ mod object;
 mod pod;
 mod probe;
 mod room;
+mod route;
 mod service;
 mod workload;
 
@@ -32,6 +33,7 @@ pub use named::NamedObject;
 pub use node::Node;
 pub use object::CustomResource;
 pub use pod::Pod;
+pub use route::{RouteObjects, backend_pod, backend_services};
 pub use service::{EndpointSlice, Endpoints, Service, services_of};
 pub use workload::{
     ControllerRevision, CronJob, DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet, Workload,

@@ -13,8 +13,11 @@ use kube::core::{ObjectMeta, Request};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+mod route_kind;
+
 use super::PAGE;
 pub use super::call::Failure;
+pub use route_kind::RouteKind;
 use shindan_core::facts::{NamedKind, NamesOf, ObjectKey};
 use shindan_core::wire::{self, Dump, NamedObject};
 
@@ -115,6 +118,8 @@ pub struct Lister<'a> {
     pub limit: Duration,
     /// Whether only nodes are diagnosed. This is possible without access to pods.
     pub of_nodes: bool,
+    /// Whether the paths of requests, autoscalers and disruption budgets are diagnosed too.
+    pub with_routes: bool,
     pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
 }
 
@@ -150,6 +155,9 @@ impl Lister<'_> {
                 Err(failure) => return Err(failure),
             }
         }
+        if self.with_routes {
+            self.routes(namespace, &mut snapshot).await?;
+        }
         let waits_for_a_node = snapshot.dump.pods.iter().any(|pod| pod.node_name.is_none() && !pod.is_over());
         if let Some(namespace) = namespace.filter(|_| waits_for_a_node && !snapshot.dump.nodes.is_empty()) {
             self.others(namespace, &mut snapshot).await?;
@@ -181,10 +189,37 @@ impl Lister<'_> {
         dump: &mut Dump,
     ) -> Result<(), Failure> {
         let (name, plural) = ((kind.name)(), (kind.plural)());
+        self.list_at(&name, &plural, &kind.path(namespace), fields, dump).await
+    }
+
+    /// Lists the kinds of the paths of requests. Those that the cluster does not have are left out.
+    async fn routes(&self, namespace: Option<&str>, snapshot: &mut Snapshot) -> Result<(), Failure> {
+        for (name, plural, api, is_namespaced) in route_kind::LISTED {
+            let path = route_kind::of_group(api, plural, namespace.filter(|_| is_namespaced));
+            match self.list_at(name, plural, &path, None, &mut snapshot.dump).await {
+                Ok(()) => {}
+                Err(failure) if failure.is_not_found() => {}
+                Err(refusal) if refusal.is_forbidden() => {
+                    let without = "the hops of a request through them are not checked";
+                    snapshot.lacking.push(Lacking { what: plural.into(), without, refusal });
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(())
+    }
+
+    async fn list_at(
+        &self,
+        name: &str,
+        plural: &str,
+        path: &str,
+        fields: Option<&str>,
+        dump: &mut Dump,
+    ) -> Result<(), Failure> {
         let mut params = ListParams::default().limit(PAGE);
         params.field_selector = fields.map(ToOwned::to_owned);
-        let path = kind.path(namespace);
-        let mut pages = Pages::<Box<RawValue>>::new(self.client, &path, params, self.limit);
+        let mut pages = Pages::<Box<RawValue>>::new(self.client, path, params, self.limit);
         let mut listed = 0;
         while let Some(page) = pages.next().await? {
             let Listed::Page(items) = page else {
@@ -192,9 +227,9 @@ impl Lister<'_> {
                     "the list of {plural} expired while it was being read; try again"
                 )));
             };
-            dump.read_items(&name, &items);
+            dump.read_items(name, &items);
             listed += u64::try_from(items.len()).unwrap_or(0);
-            (self.progress)(Progress { plural: &plural, listed, left: pages.left() });
+            (self.progress)(Progress { plural, listed, left: pages.left() });
         }
         Ok(())
     }
@@ -208,6 +243,9 @@ pub async fn is_there(
     name: &str,
     limit: Duration,
 ) -> Result<bool, Failure> {
+    if let Some(kind) = RouteKind::ALL.into_iter().find(|known| known.as_str() == kind) {
+        return Ok(metadata(client, kind.path(namespace), name, limit).await?.is_some());
+    }
     let Some(kind) = RELATED_KINDS.iter().chain([&PODS]).find(|known| (known.name)() == kind) else { return Ok(false) };
     Ok(metadata(client, kind.path(namespace), name, limit).await?.is_some())
 }

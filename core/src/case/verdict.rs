@@ -30,7 +30,7 @@ impl From<Option<Finding>> for Verdict {
     }
 }
 
-/// The nine categories. They are API and stable for alerts.
+/// The ten categories. They are API and stable for alerts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Category {
     Image,
@@ -42,10 +42,11 @@ pub enum Category {
     Sandbox,
     Node,
     Lifecycle,
+    Network,
 }
 
 impl Category {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Image,
         Self::Start,
         Self::Crash,
@@ -55,6 +56,7 @@ impl Category {
         Self::Sandbox,
         Self::Node,
         Self::Lifecycle,
+        Self::Network,
     ];
 
     pub fn named(name: &str) -> Option<Self> {
@@ -72,6 +74,7 @@ impl Category {
             Self::Sandbox => "Sandbox",
             Self::Node => "Node",
             Self::Lifecycle => "Lifecycle",
+            Self::Network => "Network",
         }
     }
 }

@@ -72,6 +72,6 @@ fn is_of_template(category: Category, root: Option<&Root>) -> bool {
     match category {
         Category::Crash | Category::Image | Category::Probe | Category::Start => !is_in(&[RootKind::Node]),
         Category::Scheduling | Category::Volume => is_in(&[RootKind::ConfigMap, RootKind::Secret, RootKind::NodeLabel]),
-        Category::Lifecycle | Category::Node | Category::Sandbox => false,
+        Category::Lifecycle | Category::Network | Category::Node | Category::Sandbox => false,
     }
 }

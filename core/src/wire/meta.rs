@@ -20,6 +20,10 @@ pub(super) const CLASS: &str = "volume.beta.kubernetes.io/storage-class";
 /// Annotation of the default StorageClass, and its deprecated name.
 pub(super) const DEFAULT_CLASS: [&str; 2] =
     ["storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class"];
+/// Deprecated annotation for the class of an Ingress.
+pub(super) const INGRESS_CLASS: &str = "kubernetes.io/ingress.class";
+/// Annotation of the default IngressClass.
+pub(super) const DEFAULT_INGRESS_CLASS: &str = "ingressclass.kubernetes.io/is-default-class";
 /// Annotation with the revision of a ReplicaSet.
 pub(super) const REVISION: &str = "deployment.kubernetes.io/revision";
 
@@ -103,7 +107,15 @@ impl<'de> Deserialize<'de> for Key {
             }
             fn visit_str<E>(self, key: &str) -> Result<Key, E> {
                 let own = [IGNORE, NEVER_READY_AFTER, DIAGNOSIS, HELM_RELEASE, ARGO_CD_TRACKING];
-                let read = [MIRROR, REVISION, CLASS, MACHINE_CONFIG, MACHINE_CONFIG_REASON];
+                let read = [
+                    MIRROR,
+                    REVISION,
+                    CLASS,
+                    MACHINE_CONFIG,
+                    MACHINE_CONFIG_REASON,
+                    INGRESS_CLASS,
+                    DEFAULT_INGRESS_CLASS,
+                ];
                 let mut kept = read.into_iter().chain(DEFAULT_CLASS).chain(own);
                 Ok(kept.find(|kept| *kept == key).map_or(Key::Other, Key::Kept))
             }

@@ -6,17 +6,19 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
-use super::lenient::{Dict, Flag, List, Name, Obj, Text, Texts};
+use super::lenient::{Dict, Flag, Int, List, Name, Obj, Text, Texts};
 use super::meta;
-use crate::facts::ServiceFacts;
+use crate::facts::route::{BackendService, Endpoints as EndpointFacts, PortRef, ServicePort};
+use crate::facts::{ObjectKey, ServiceFacts};
 
 /// Label with the Service of an EndpointSlice.
 const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
 #[derive(Debug, Clone, Default, Deserialize, kube::Resource)]
 #[resource(inherit = k8s_openapi::api::core::v1::Service)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 pub struct Service {
+    api_version: Text,
     #[serde(deserialize_with = "meta::slim")]
     pub metadata: ObjectMeta,
     spec: Obj<Spec>,
@@ -35,16 +37,33 @@ struct Spec {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Port {
+    name: Name,
+    #[serde(rename = "port")]
+    number: Int,
     /// A number, or the name of a port of the pods.
-    target_port: Text,
+    #[serde(rename = "targetPort")]
+    target: Text,
     protocol: Text,
 }
 
 impl Port {
     fn target_name(&self) -> Option<Arc<str>> {
         let protocol = if self.protocol.is_empty() { "TCP" } else { &*self.protocol };
-        let is_name = self.target_port.chars().any(|c| c.is_ascii_alphabetic());
-        is_name.then(|| format!("{}/{protocol}", &*self.target_port).into())
+        let is_name = self.target.chars().any(|c| c.is_ascii_alphabetic());
+        is_name.then(|| format!("{}/{protocol}", &*self.target).into())
+    }
+
+    fn facts(&self) -> ServicePort {
+        let target = Some(&*self.target).filter(|target| !target.is_empty());
+        ServicePort {
+            name: self.name.0.clone(),
+            number: self.number.or(0),
+            protocol: if self.protocol.is_empty() { "TCP".to_owned() } else { self.protocol.0.clone() },
+            target: target.map(|target| match target.parse() {
+                Ok(number) => PortRef::Number(number),
+                Err(_) => PortRef::Name(target.to_owned()),
+            }),
+        }
     }
 }
 
@@ -105,9 +124,10 @@ pub struct Endpoints {
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 struct Subset {
     addresses: List<Address>,
+    not_ready_addresses: List<Address>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -130,6 +150,68 @@ impl Service {
             endpoints_have_ports: None,
         }
     }
+}
+
+impl Service {
+    /// The Service as the path of a request needs it, without its endpoints. `None`: a Service of another API group, such
+    /// as Knative's.
+    pub(super) fn backend(&self) -> Option<BackendService> {
+        let spec = self.spec.0.as_ref();
+        let is_core = self.api_version.is_empty() || &*self.api_version == "v1";
+        is_core.then(|| BackendService {
+            key: key(&self.metadata),
+            uid: meta::uid(&self.metadata),
+            created: meta::created(&self.metadata),
+            is_external: spec.is_some_and(|spec| &*spec.r#type == "ExternalName"),
+            is_headless: spec.is_some_and(|spec| &*spec.cluster_ip == "None"),
+            selector: spec.map(|spec| spec.selector.clone().into_labels()).unwrap_or_default(),
+            ports: spec.map(|spec| spec.ports.0.iter().map(Port::facts).collect()).unwrap_or_default(),
+            endpoints: None,
+        })
+    }
+}
+
+impl EndpointSlice {
+    pub(super) fn namespace(&self) -> &str {
+        meta::namespace(&self.metadata)
+    }
+
+    /// The Service of the endpoints.
+    pub(super) fn service(&self) -> Option<ObjectKey> {
+        let name = self.metadata.labels.as_ref()?.get(SERVICE_NAME)?;
+        Some(ObjectKey::new(self.namespace(), name.as_str()))
+    }
+
+    /// Names of the pods (or else addresses) of its endpoints, and whether they are ready.
+    pub(super) fn endpoints(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.endpoints.0.iter().filter_map(|endpoint| {
+            let target = endpoint.target_ref.0.as_ref().map(|target| &*target.name).filter(|name| !name.is_empty());
+            let name = target.or_else(|| endpoint.addresses.0.first().map(String::as_str))?;
+            Some((name, endpoint.conditions.0.is_none_or(|conditions| conditions.ready.0 != Some(false))))
+        })
+    }
+}
+
+impl Endpoints {
+    pub(super) fn key(&self) -> ObjectKey {
+        key(&self.metadata)
+    }
+
+    pub(super) fn readiness(&self) -> EndpointFacts {
+        let count = |of: fn(&Subset) -> &List<Address>| self.subsets.0.iter().flat_map(move |subset| &of(subset).0);
+        let name = |address: &Address| match &address.target_ref.0 {
+            Some(target) if !target.name.is_empty() => target.name.0.clone(),
+            _ => address.ip.0.clone(),
+        };
+        EndpointFacts {
+            ready: count(|subset| &subset.addresses).count(),
+            unready: count(|subset| &subset.not_ready_addresses).map(name).collect(),
+        }
+    }
+}
+
+fn key(meta: &ObjectMeta) -> ObjectKey {
+    ObjectKey::new(meta::namespace(meta), meta.name.as_deref().unwrap_or_default())
 }
 
 /// The Services of one namespace with their ready endpoints. An endpoint counts once, even if several slices (one for

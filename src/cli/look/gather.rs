@@ -112,7 +112,8 @@ impl<'a> Question<'a> {
 impl Question<'_> {
     pub(in crate::cli) async fn answer(&self, now: Timestamp) -> anyhow::Result<Gathered> {
         let mut notes = Vec::new();
-        let written = if self.here { None } else { self.written(&mut notes).await? };
+        let is_here = self.here || self.asked.is_of_routes();
+        let written = if is_here { None } else { self.written(&mut notes).await? };
         let (written, ended) = match written {
             Some(found) if !found.is_empty() && self.is_left_over(now, &mut notes).await => (None, found.ended()),
             written => (written, Found::default()),
@@ -315,7 +316,8 @@ impl Question<'_> {
             Asked::These(subjects) => subjects.iter().all(|subject| subject.kind == Kind::Node),
             Asked::All | Asked::Pods(_) => false,
         };
-        let lister = Lister { client: &self.clients.watch, limit: self.limit, of_nodes, progress: &show };
+        let with_routes = self.asked.is_of_routes();
+        let lister = Lister { client: &self.clients.watch, limit: self.limit, of_nodes, with_routes, progress: &show };
         let snapshot = lister.snapshot(self.namespace.as_deref()).await;
         bar.finish_and_clear();
         snapshot.with_context(|| format!("cannot read the cluster at {}", self.clients.server))

@@ -82,7 +82,7 @@ fn is_of(subject: &Subject, namespace: Option<&str>, undiagnosed: &UndiagnosedPo
     is_here
         && match subject.kind {
             Kind::Pod => *undiagnosed.pod.name == *subject.name,
-            Kind::Node => false,
+            Kind::Node | Kind::Route(_) => false,
             Kind::Workload(kind) => {
                 let of = undiagnosed.workload.as_ref();
                 of.is_some_and(|of| *of.kind == *kind.as_str() && *of.name == *subject.name)
@@ -143,6 +143,8 @@ pub(super) fn still_to_come(
             Some(workload) if workload.is_settled() => None,
             Some(workload) => Some(progress(subject.kind, workload, language)),
         },
+        // It fails or it does not: that it exists was checked before.
+        Kind::Route(_) => None,
     }
 }
 

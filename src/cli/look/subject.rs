@@ -10,6 +10,7 @@ use shindan_core::rules;
 
 use crate::cli::Plugin;
 use crate::cli::found::{Found, OfNodeOrWorkload, OfPod};
+use crate::cluster::snapshot::RouteKind;
 
 /// A kind that can be requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,11 +18,14 @@ pub(in crate::cli) enum Kind {
     Pod,
     Node,
     Workload(WorkloadKind),
+    /// Diagnosed without pods of its own, and only locally.
+    Route(RouteKind),
 }
 
 impl Kind {
     fn all() -> impl Iterator<Item = Self> {
-        [Self::Pod, Self::Node].into_iter().chain(WorkloadKind::ALL.map(Self::Workload))
+        let with_pods = [Self::Pod, Self::Node].into_iter().chain(WorkloadKind::ALL.map(Self::Workload));
+        with_pods.chain(RouteKind::ALL.map(Self::Route))
     }
 
     pub(super) fn as_str(self) -> &'static str {
@@ -29,6 +33,7 @@ impl Kind {
             Self::Pod => "Pod",
             Self::Node => "Node",
             Self::Workload(kind) => kind.as_str(),
+            Self::Route(kind) => kind.as_str(),
         }
     }
 
@@ -38,6 +43,7 @@ impl Kind {
             Self::Pod => "pods",
             Self::Node => "nodes",
             Self::Workload(kind) => kind.plural(),
+            Self::Route(kind) => kind.plural(),
         }
     }
 
@@ -51,6 +57,7 @@ impl Kind {
             Self::Workload(WorkloadKind::DaemonSet) => "ds",
             Self::Workload(WorkloadKind::Job) => "job",
             Self::Workload(WorkloadKind::CronJob) => "cj",
+            Self::Route(kind) => kind.short(),
         };
         [self.as_str().to_ascii_lowercase(), self.plural().to_owned(), short.to_owned()]
     }
@@ -61,6 +68,7 @@ impl Kind {
             Self::Pod => true,
             Self::Node => fails_by_node(pod),
             Self::Workload(kind) => pod.spec.workload.as_ref().is_some_and(|own| own.kind == kind.as_str()),
+            Self::Route(_) => false,
         }
     }
 
@@ -139,6 +147,7 @@ impl Subject {
             Kind::Workload(kind) => {
                 top_workload(pod, None).is_some_and(|top| *top.kind == *kind.as_str() && *top.name == *self.name)
             }
+            Kind::Route(_) => false,
         }
     }
 
@@ -149,6 +158,7 @@ impl Subject {
             Kind::Workload(kind) => {
                 pod.spec.workload.as_ref().is_some_and(|own| own.kind == kind.as_str() && own.name == self.name)
             }
+            Kind::Route(_) => false,
         }
     }
 
@@ -192,6 +202,16 @@ impl Asked {
     /// The objects that are named.
     pub(in crate::cli) fn subjects(&self) -> &[Subject] {
         if let Self::These(subjects) = self { subjects } else { &[] }
+    }
+
+    /// Whether an object of a request's path, an autoscaler or a disruption budget is requested. The operator does not diagnose
+    /// them.
+    pub(in crate::cli) fn is_of_routes(&self) -> bool {
+        match self {
+            Self::These(subjects) => subjects.iter().any(|subject| matches!(subject.kind, Kind::Route(_))),
+            Self::Kind(kind) => matches!(kind, Kind::Route(_)),
+            Self::All | Self::Pods(_) => false,
+        }
     }
 
     /// Whether only nodes are requested. Their pods are in all namespaces.
@@ -270,6 +290,8 @@ mod tests {
             (&["no", "n1", "n2"], &["Node n1", "Node n2"]),
             (&["PODS", "x"], &["Pod x"]),
             (&["cj/nightly"], &["CronJob nightly"]),
+            (&["ing/shop", "hpa/web"], &["Ingress shop", "HorizontalPodAutoscaler web"]),
+            (&["httproutes.gateway.networking.k8s.io/shop"], &["HTTPRoute shop"]),
             (&[], &[]),
         ] {
             assert_eq!(parsed(words).unwrap(), meant, "{words:?}");

@@ -18,7 +18,7 @@ pub struct CauseFile {
     /// `acme.example/BadLicense`.
     #[cfg_attr(shindan, schemars(regex(pattern = "^([a-z0-9][-a-z0-9.]*/)?[A-Z][A-Za-z0-9]{0,62}$")))]
     pub cause: String,
-    /// One of the nine categories; stable for alerts.
+    /// One of the ten categories; stable for alerts.
     pub category: String,
     /// The signal that the cause reads.
     pub signal: String,

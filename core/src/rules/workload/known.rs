@@ -2,11 +2,14 @@
 
 use crate::rules::{Known, catalog};
 use crate::signals::Definition;
+use crate::signals::autoscaler::Autoscaler;
 use crate::signals::cron_job::CronJob;
+use crate::signals::disruption_budget::DisruptionBudget;
 use crate::signals::job::FailedJob;
 use crate::signals::object::ObjectStatus;
 use crate::signals::pod_creation::PodCreation;
 use crate::signals::rollout::Rollout;
+use crate::signals::route::Route;
 use crate::signals::service::MismatchedService;
 
 const ROLLOUT: &Definition = &Rollout::DEFINITION;
@@ -15,14 +18,24 @@ const CRON_JOB: &Definition = &CronJob::DEFINITION;
 const SERVICE: &Definition = &MismatchedService::DEFINITION;
 const OBJECT: &Definition = &ObjectStatus::DEFINITION;
 const POD_CREATION: &Definition = &PodCreation::DEFINITION;
+const ROUTE: &Definition = &Route::DEFINITION;
+const AUTOSCALER: &Definition = &Autoscaler::DEFINITION;
+const BUDGET: &Definition = &DisruptionBudget::DEFINITION;
 
 /// Causes that only workloads have, never pods.
 pub(crate) fn known() -> impl Iterator<Item = Known> {
-    [ROLLOUT, JOB, CRON_JOB, SERVICE, POD_CREATION, OBJECT].into_iter().flat_map(|signal| catalog::known(signal.name))
+    let all = [ROLLOUT, JOB, CRON_JOB, SERVICE, POD_CREATION, OBJECT, ROUTE, AUTOSCALER, BUDGET];
+    all.into_iter().flat_map(|signal| catalog::known(signal.name))
 }
 
 fn is_of(signal: &Definition, cause: &str) -> bool {
     catalog::known(signal.name).any(|known| known.cause == cause)
+}
+
+/// Whether only objects that are no workloads have this cause.
+#[cfg(test)]
+pub(super) fn is_of_object(cause: &str) -> bool {
+    [OBJECT, ROUTE, AUTOSCALER, BUDGET].into_iter().any(|signal| is_of(signal, cause))
 }
 
 /// Whether a workload has this cause only because its pods fail.

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use super::workload::{failing_pods, is_unwanted, mark_gone, workload_fails, workload_recovers};
 use crate::api::DiagnosisKind;
+use crate::case::WorkloadCase;
 use crate::facts::{Labels, Names, Timestamp, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
 use crate::reconcile::{Bearer, DiagnosisKey, Plan, node_and_workload};
@@ -79,7 +80,7 @@ pub(in crate::state) fn decide(world: &mut World, key: &WorkloadKey, now: Timest
     let with_events = owned.iter().map(|part| &part.key).chain([key]).filter_map(|of| world.cluster.objects.get(of));
     let events: Vec<_> = with_events.flat_map(|kept| &kept.events).cloned().collect();
     let active_status = world.reported.active_status(&object, &facts.uid);
-    let judged = judge_workload(&crate::case::WorkloadCase {
+    let judged = judge_workload(&WorkloadCase {
         workload: &facts,
         failing: &failing,
         failed: &[],

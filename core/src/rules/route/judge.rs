@@ -1,0 +1,58 @@
+//! From a problem to the failure of its object.
+
+use crate::api::Severity;
+use crate::case::{AutoscalerProblem, BrokenHop, BudgetProblem, Hop, WorkloadCase, WorkloadJudged};
+use crate::facts::{Timestamp, after};
+use crate::rules::workload::failure_of_object;
+use crate::signals::autoscaler::Autoscaler;
+use crate::signals::disruption_budget::DisruptionBudget;
+use crate::signals::route::Route;
+
+/// Judges an object on the path of a request by its first broken hop.
+pub fn route(case: &WorkloadCase<'_>, broken: Option<&BrokenHop>) -> WorkloadJudged {
+    let Some(broken) = broken else { return WorkloadJudged::default() };
+    if let Some(wake) = not_before(case, broken.since, broken.grace).filter(|_| may_settle(case, broken)) {
+        return WorkloadJudged::later(wake);
+    }
+    // A missing certificate does not stop requests of clients that do not verify it.
+    let is_down = broken.is_total && broken.hop != Hop::Tls;
+    let severity = if is_down { Severity::Critical } else { Severity::Warning };
+    let signal = Route { case, broken };
+    failure_of_object(case, ("NotServed", severity), &signal, &broken.evidence, broken.since)
+}
+
+/// Judges an autoscaler by its problem.
+pub fn autoscaler(case: &WorkloadCase<'_>, problem: Option<&AutoscalerProblem>) -> WorkloadJudged {
+    let Some(problem) = problem else { return WorkloadJudged::default() };
+    if let Some(wake) = not_before(case, problem.since, problem.grace) {
+        return WorkloadJudged::later(wake);
+    }
+    let signal = Autoscaler { case, problem };
+    failure_of_object(case, ("NotScaling", Severity::Warning), &signal, &problem.evidence, problem.since)
+}
+
+/// Judges a disruption budget by its problem.
+pub fn budget(case: &WorkloadCase<'_>, problem: Option<&BudgetProblem>) -> WorkloadJudged {
+    let Some(problem) = problem else { return WorkloadJudged::default() };
+    if let Some(wake) = not_before(case, problem.since, problem.grace) {
+        return WorkloadJudged::later(wake);
+    }
+    let signal = DisruptionBudget { case, problem };
+    failure_of_object(case, ("EvictionBlocked", Severity::Warning), &signal, &problem.evidence, problem.since)
+}
+
+/// Whether a new failure may end by itself. A snapshot has no later state, and often no time that is newer than its
+/// objects: a reference to an object that does not exist counts at once there, and so do pods that have a diagnosis.
+fn may_settle(case: &WorkloadCase<'_>, broken: &BrokenHop) -> bool {
+    // Without a class of its own, an Ingress only lacks an address, which it may still get.
+    let is_class = broken.hop == Hop::Class && !broken.class.is_empty();
+    let is_object = matches!(broken.hop, Hop::Gateway | Hop::Grant | Hop::Service | Hop::Port | Hop::TargetPort);
+    let is_reference = broken.reason.is_empty() && (is_class || is_object);
+    case.thresholds.patient || !is_reference && broken.pod_cause.is_empty()
+}
+
+/// Time of the next check, if the object or its problem is too new.
+fn not_before(case: &WorkloadCase<'_>, since: Option<Timestamp>, grace: i64) -> Option<Timestamp> {
+    let newest = since.into_iter().chain(case.workload.created).max()?;
+    Some(after(newest, grace)).filter(|due| *due > case.now)
+}
