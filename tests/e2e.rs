@@ -32,6 +32,8 @@ mod pages;
 mod recovery;
 #[path = "e2e/rights.rs"]
 mod rights;
+#[path = "e2e/rules.rs"]
+mod rules;
 #[path = "e2e/support.rs"]
 mod support;
 #[path = "support/wait.rs"]

@@ -101,8 +101,9 @@ fn failure(own: &BTreeSet<String>, test: &RuleTest) -> Option<String> {
     if let Some(problem) = dump.problems.first() {
         return Some(format!("an object cannot be read: {}", problem.message));
     }
-    if dump.pods.is_empty() && dump.nodes.is_empty() && dump.workloads.is_empty() {
-        return Some("it has no pod, node or workload; is a `kind` misspelt?".to_owned());
+    let has_resources = !dump.resources.is_empty() || !dump.routes.is_empty() || !dump.services.is_empty();
+    if dump.pods.is_empty() && dump.nodes.is_empty() && dump.workloads.is_empty() && !has_resources {
+        return Some("it has no object that can fail; is a `kind` misspelt?".to_owned());
     }
     let Some(at) = test.at.or(dump.newest) else {
         return Some("no object has a time; set `at` to that of the diagnosis".to_owned());

@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 use super::{Failure, Scope};
 use crate::http::Health;
 
-/// How often a kind that is not installed is looked for.
+/// Pause between two searches for a kind that is not installed.
 const LOOK: Duration = Duration::from_secs(20);
 /// Timeout of a watch, which ends one whose connection is dead.
 const WATCH_SECONDS: u32 = 290;

@@ -40,12 +40,13 @@ pub struct Rules {
     changes: mpsc::Sender<Change>,
     /// The time of day, for conditions.
     clock: fn() -> Timestamp,
-    rules: BTreeMap<String, Rule>,
+    /// The rules of the cluster by name.
+    known: BTreeMap<String, Rule>,
 }
 
 impl std::fmt::Debug for Rules {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Rules").field("rules", &self.rules.keys()).finish_non_exhaustive()
+        f.debug_struct("Rules").field("rules", &self.known.keys()).finish_non_exhaustive()
     }
 }
 
@@ -70,10 +71,11 @@ impl Rules {
         changes: mpsc::Sender<Change>,
         clock: fn() -> Timestamp,
     ) -> Self {
-        Self { client, publisher, metrics, changes, clock, rules: BTreeMap::new() }
+        Self { client, publisher, metrics, changes, clock, known: BTreeMap::new() }
     }
 
-    /// Follows the rules until the engine ends. `listed` is told once they were read, or once it is known that they cannot be.
+    /// Follows the rules until the engine ends. `listed` receives a message once they were read, or once it
+    /// is known that they cannot be.
     pub async fn run(mut self, listed: oneshot::Sender<()>) {
         let mut listed = Some(listed);
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &ApiResource::erase::<DiagnosisRule>(&()));
@@ -122,13 +124,13 @@ impl Rules {
                 }
                 Some(Ok(watcher::Event::InitDone)) => {
                     trouble = None;
-                    self.rules.retain(|name, _| present.contains(name));
+                    self.known.retain(|name, _| present.contains(name));
                     reload_at = Some(Instant::now());
                     false
                 }
                 Some(Ok(watcher::Event::Apply(object))) => self.seen(object).await,
                 Some(Ok(watcher::Event::Delete(object))) => {
-                    object.metadata.name.is_some_and(|name| self.rules.remove(&name).is_some())
+                    object.metadata.name.is_some_and(|name| self.known.remove(&name).is_some())
                 }
                 Some(Err(error)) => {
                     let failure = super::watch::failure_of(error);
@@ -137,7 +139,7 @@ impl Rules {
                     }
                     listed.take().map(|listed| listed.send(()));
                     // Rules whose definition was removed are gone.
-                    failure.is_not_found() && !std::mem::take(&mut self.rules).is_empty()
+                    failure.is_not_found() && !std::mem::take(&mut self.known).is_empty()
                 }
             };
             if is_changed {
@@ -151,7 +153,7 @@ impl Rules {
         let (Some(name), uid) = (object.metadata.name, object.metadata.uid.unwrap_or_default()) else { return false };
         let generation = object.metadata.generation.unwrap_or_default();
         let written = DiagnosisRuleStatus::deserialize(&object.data["status"]).unwrap_or_default();
-        if let Some(rule) = self.rules.get_mut(&name).filter(|rule| rule.uid == uid && rule.generation == generation) {
+        if let Some(rule) = self.known.get_mut(&name).filter(|rule| rule.uid == uid && rule.generation == generation) {
             rule.written = written;
             return false;
         }
@@ -168,7 +170,7 @@ impl Rules {
             errors = checked.errors.len(),
             "read a DiagnosisRule"
         );
-        self.rules.insert(name, Rule { uid, generation, checked, own, refused: None, written });
+        self.known.insert(name, Rule { uid, generation, checked, own, refused: None, written });
         true
     }
 
@@ -176,7 +178,7 @@ impl Rules {
     async fn reload(&mut self) -> Result<(), mpsc::error::SendError<Change>> {
         let mut additions = Additions::default();
         let mut taken: BTreeMap<String, String> = BTreeMap::new();
-        for (name, rule) in self.rules.iter_mut().filter(|(_, rule)| rule.checked.is_active()) {
+        for (name, rule) in self.known.iter_mut().filter(|(_, rule)| rule.checked.is_active()) {
             let names = rule.checked.additions.causes.iter().map(|file| file.cause.clone());
             let twice = names.clone().find_map(|cause| taken.get(&cause).map(|other| (cause, other.clone())));
             if let Some((cause, other)) = twice {
@@ -200,7 +202,7 @@ impl Rules {
         let catalog = catalog::current();
         let mut is_new = false;
         for cause in catalog.over_budget() {
-            let rules = self.rules.values_mut().filter(|rule| rule.own.contains(cause) && rule.refused.is_none());
+            let rules = self.known.values_mut().filter(|rule| rule.own.contains(cause) && rule.refused.is_none());
             for rule in rules.filter(|rule| rule.checked.is_active()) {
                 rule.refused = Some(Verdict::TooExpensive { cause: cause.to_owned() });
                 is_new = true;
@@ -214,7 +216,7 @@ impl Rules {
         let active = self.metrics.active_by_cause();
         // In whole seconds, like all times in our objects.
         let now = Timestamp::from_second((self.clock)().as_second()).unwrap_or(Timestamp::UNIX_EPOCH);
-        for (name, rule) in &mut self.rules {
+        for (name, rule) in &mut self.known {
             let causes = rule.checked.additions.causes.iter().map(|file| file.cause.as_str());
             let matches = causes.filter_map(|cause| active.get(cause)).sum();
             let status = status::of(rule, matches, now);

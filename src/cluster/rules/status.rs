@@ -1,6 +1,7 @@
 //! The status of a rule: whether it is active, and why not.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use serde_json::Value;
 use shindan_core::api::{DiagnosisRuleStatus, StatusCondition};
@@ -79,7 +80,7 @@ pub(super) fn of(rule: &Rule, matches: u32, now: Timestamp) -> DiagnosisRuleStat
 fn listed(errors: &[String]) -> String {
     let mut out = errors.iter().take(SHOWN).map(String::as_str).collect::<Vec<_>>().join("\n");
     if let Some(more) = errors.len().checked_sub(SHOWN).filter(|more| *more > 0) {
-        out.push_str(&format!("\nand {more} more"));
+        let _ = write!(out, "\nand {more} more");
     }
     out
 }
@@ -109,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn status_says_why_a_rule_is_not_active() {
+    fn status_contains_the_reason_why_a_rule_is_not_active() {
         let valid = json!({"exceptions": [{"cause": "OOMKilled", "namespaces": ["ci"], "ignore": true}]});
         let mut of_valid = rule(&valid);
         assert_eq!(ready(&of_valid), ("True".to_owned(), "Active".to_owned(), String::new()));

@@ -148,14 +148,12 @@ impl CompiledRemedy {
 pub(super) fn intern(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    match names.get(name) {
-        Some(known) => known,
-        None => {
-            let name: &'static str = Box::leak(name.into());
-            names.insert(name);
-            name
-        }
+    if let Some(known) = names.get(name) {
+        return known;
     }
+    let name: &'static str = Box::leak(name.into());
+    names.insert(name);
+    name
 }
 
 /// Formats a value as words of the shell. A list becomes several words.

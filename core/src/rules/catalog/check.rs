@@ -50,12 +50,11 @@ pub(super) fn causes(added: &[Arc<CauseFile>]) -> Vec<Problem> {
     }
     for file in added {
         problems.extend(invalid_name(&file.cause).map(|fault| problem(file, "cause", fault)));
-        match signals::ALL.iter().find(|signal| signal.name == file.signal) {
-            Some(signal) => drop(compile::report(signal, file, &mut problems)),
-            None => {
-                let names = signals::ALL.iter().map(|signal| signal.name);
-                problems.push(problem(file, "signal", Fault::unknown("signal", &file.signal, names)));
-            }
+        if let Some(signal) = signals::ALL.iter().find(|signal| signal.name == file.signal) {
+            compile::report(signal, file, &mut problems);
+        } else {
+            let names = signals::ALL.iter().map(|signal| signal.name);
+            problems.push(problem(file, "signal", Fault::unknown("signal", &file.signal, names)));
         }
     }
     problems.retain(|problem| added.iter().any(|file| file.cause == problem.cause));
