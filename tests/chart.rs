@@ -350,6 +350,7 @@ fn configuration_reaches_the_program() {
         let value = match (field.as_str(), ranges.get(&field), schema["enum"][0].as_str()) {
             ("ignoreCauses", ..) => json!(["AppError", "oomkilled"]),
             ("excludeNamespaces", ..) => json!(["kube-system", "team-a"]),
+            ("kinds", ..) => json!(["certificates.cert-manager.io"]),
             ("selector", ..) => json!("env!=dev,tier in (web,api)"),
             ("thresholds", ..) => json!({"RegistryTimeout": "1d", "PullQPSExceeded": 90}),
             // Descending values.

@@ -1,8 +1,8 @@
 //! Follows the custom resources of `--kinds`: one watch for each kind, once its definition is installed.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -33,6 +33,7 @@ pub fn spawn(
     health: &Health,
 ) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
+    let lacking = Lacking { health: health.clone(), kinds: Arc::default() };
     for kind in kinds {
         for namespace in scope.each() {
             let follower = Follower {
@@ -40,7 +41,7 @@ pub fn spawn(
                 client: client.clone(),
                 namespace: namespace.map(str::to_owned),
                 changes: changes.clone(),
-                health: health.clone(),
+                lacking: lacking.clone(),
                 troubles: BTreeSet::new(),
             };
             tasks.spawn(follower.run());
@@ -49,13 +50,36 @@ pub fn spawn(
     tasks
 }
 
+/// The kinds that cannot be followed now, on /readyz.
+#[derive(Clone)]
+struct Lacking {
+    health: Health,
+    kinds: Arc<Mutex<BTreeMap<String, String>>>,
+}
+
+impl Lacking {
+    /// Notes why a kind cannot be followed; `None`: it can be.
+    fn note(&self, kind: &CustomKind, why: Option<String>) {
+        let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
+        match why {
+            Some(why) => kinds.insert(kind.to_string(), why),
+            None => kinds.remove(&kind.to_string()),
+        };
+        if kinds.is_empty() {
+            self.health.ready(PART);
+        } else {
+            self.health.lacking(PART, kinds.values().cloned().collect::<Vec<_>>().join("; "));
+        }
+    }
+}
+
 struct Follower {
     kind: CustomKind,
     client: Client,
     /// `None`: all namespaces.
     namespace: Option<String>,
     changes: mpsc::Sender<Change>,
-    health: Health,
+    lacking: Lacking,
     /// Categories of failures that were logged since the last success.
     troubles: BTreeSet<&'static str>,
 }
@@ -131,7 +155,7 @@ impl Follower {
                 }
                 watcher::Event::InitDone => {
                     self.troubles.clear();
-                    self.health.ready(PART);
+                    self.lacking.note(&self.kind, None);
                     self.listed(resource, std::mem::take(&mut present)).await?;
                     strings.clean_up();
                 }
@@ -179,7 +203,7 @@ impl Follower {
         if self.troubles.insert(category) {
             tracing::warn!(kind = %self.kind, category, "{message}");
         }
-        self.health.lacking(PART, message);
+        self.lacking.note(&self.kind, Some(message));
     }
 }
 
