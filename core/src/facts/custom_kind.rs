@@ -23,8 +23,23 @@ impl CustomKind {
         if !is_name(plural) || !is_name(group) {
             return Err(format!("{text:?} is no plural and group, such as certificates.cert-manager.io"));
         }
+        // kubectl also takes PLURAL.VERSION.GROUP.
+        let begins_with_version = group.split_once('.').is_some_and(|(first, rest)| {
+            let digits = first.strip_prefix('v').unwrap_or_default();
+            digits.starts_with(|c: char| c.is_ascii_digit()) && rest.contains('.')
+        });
+        if begins_with_version {
+            return Err(format!(
+                "{text:?} has a version; write the plural and the group only: the served version is found"
+            ));
+        }
+        if !group.contains('.') {
+            return Err(format!("{group} is no whole group of custom resources, such as cert-manager.io"));
+        }
         if !is_custom_group(group) {
-            return Err(format!("{group} is a group of Kubernetes or of Shindan, and has no custom resources"));
+            return Err(format!(
+                "kinds of {group}, a group of Kubernetes or of Shindan, are not followed as custom resources"
+            ));
         }
         Ok(Self { plural: plural.to_owned(), group: group.to_owned() })
     }
@@ -63,6 +78,7 @@ mod tests {
             ".cert-manager.io",
             "Certificate.cert-manager.io",
             "deployments.apps",
+            "certificates.v1.cert-manager.io",
             "pods.",
             "poddiagnoses.shindan.dev",
             "*.cert-manager.io",

@@ -88,6 +88,7 @@ pub(crate) fn compile_rule(
     let mut errors = Vec::new();
     for (at, file) in causes.iter().enumerate() {
         errors.extend(check::prefixed(&file.cause).map(|fault| line(&format!("causes.{at}.cause"), &fault)));
+        errors.extend(check::unconditional(file).map(|fault| line(&format!("causes.{at}.match"), &fault)));
         if causes.iter().take(at).any(|other| other.cause == file.cause) {
             errors.push(line(&format!("causes.{at}.cause"), &Fault::new(format!("{} is there twice", file.cause))));
         }
@@ -98,6 +99,7 @@ pub(crate) fn compile_rule(
     }
     let checked = check::exceptions(exceptions, causes);
     errors.extend(checked.problems.iter().map(|problem| line(&problem.path, &problem.fault)));
+    errors.extend(check::tests(tests, causes).iter().map(|(path, fault)| line(path, fault)));
     if errors.is_empty() {
         Ok(Additions { causes: causes.to_vec(), exceptions: checked.exceptions })
     } else {

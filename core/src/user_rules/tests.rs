@@ -124,6 +124,14 @@ fn errors_have_their_place_in_the_spec() {
             with("remedies", json!([{"text": "y", "command": "rm -rf /"}])),
             "causes.0.remedies.0.command: `rm -rf /` is not",
         ),
+        (
+            with("match", json!({})),
+            "causes.0.match: without a condition it applies to each programError; give `reasons`",
+        ),
+        (
+            json!({"causes": [valid], "tests": [test("t", &json!({}), Some("acme.example/NoLicence"), &[])]}),
+            "tests.0.expect: unknown cause `acme.example/NoLicence`; did you mean `acme.example/NoLicense`?",
+        ),
         (json!({"causes": [valid, valid]}), "causes.1.cause: acme.example/NoLicense is there twice"),
         (json!({"causes": [valid], "tests": many}), "spec: the rule has 101 tests, and 100 are allowed"),
         (json!({"causes": [valid], "tests": [{"name": "t"}]}), "tests.0: missing field `objects`"),

@@ -74,6 +74,11 @@ fn rules_of(paths: &BTreeSet<String>, read: &Read) -> (String, Vec<String>) {
 /// Tests fixtures in folders. Returns the counts and the errors.
 fn fixtures(path: &Path, read: &Read) -> anyhow::Result<(String, Vec<String>)> {
     let mut tested = Tested::default();
+    anyhow::ensure!(
+        path.is_dir(),
+        "{} is no DiagnosisRule and no folder; `shindan rules check` shows what is wrong",
+        path.display()
+    );
     let mut folders: Vec<PathBuf> = entries(path)?.into_iter().filter(|path| path.is_dir()).collect();
     let is_of_cause = folders.is_empty() && entries(path)?.iter().any(|path| is_yaml(path));
     if is_of_cause {

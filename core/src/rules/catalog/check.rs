@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::compile::{self, Input};
 use super::embedded::{self, HEADS};
 use super::exception::Exception;
-use super::file::CauseFile;
+use super::file::{CauseFile, Match};
 use super::problem::{Fault, Problem};
 use crate::api::{CauseException, RuleTest};
 use crate::signals;
@@ -86,6 +86,29 @@ pub(super) fn prefixed(cause: &str) -> Option<Fault> {
     (!has_prefix).then(|| Fault { hint, ..Fault::new(format!("`{cause}` has no prefix")) })
 }
 
+/// A cause of a rule needs a condition: without one it would take over all that no other cause explains.
+pub(super) fn unconditional(file: &CauseFile) -> Option<Fault> {
+    let is_empty = |of: &Match| *of == Match::default();
+    let has_none = file.alternatives.is_empty() || file.alternatives.0.iter().any(is_empty);
+    let hint = Some("give `reasons`, words of the `message`, or `when`".to_owned());
+    has_none.then(|| Fault { hint, ..Fault::new(format!("without a condition it applies to each {}", file.signal)) })
+}
+
+/// Tests that expect a cause that does not exist, each with its path in the spec.
+pub(super) fn tests(of: &[RuleTest], added: &[Arc<CauseFile>]) -> Vec<(String, Fault)> {
+    let known: Vec<&str> = added
+        .iter()
+        .map(|file| &**file)
+        .chain(HEADS.iter().map(|(head, _)| &**head))
+        .map(|file| &*file.cause)
+        .collect();
+    let expected = of.iter().enumerate().filter_map(|(at, test)| Some((at, test.expect.as_deref()?)));
+    let unknown = expected.filter(|(_, cause)| !known.contains(cause));
+    unknown
+        .map(|(at, cause)| (format!("tests.{at}.expect"), Fault::unknown("cause", cause, known.iter().copied())))
+        .collect()
+}
+
 /// Reports a rule with too many parts.
 pub(super) fn bounds(causes: &[Arc<CauseFile>], exceptions: &[CauseException], tests: &[RuleTest]) -> Option<Fault> {
     let objects = tests.iter().map(|test| test.objects.len()).max().unwrap_or(0);
@@ -124,7 +147,15 @@ fn sizes(file: &CauseFile) -> Vec<Problem> {
         let text = remedy.text.iter().map(move |text| (path("text"), text));
         text.chain(remedy.command.iter().map(move |command| (path("command"), command)))
     });
-    for (path, text) in summaries.chain(texts).filter(|(_, text)| text.len() > TEXT_MAX) {
+    let explain = &file.explain;
+    let explained = [
+        ("meaning", &explain.meaning),
+        ("distinguish", &explain.distinguish),
+        ("action", &explain.action),
+        ("source", &explain.source),
+    ];
+    let explained = explained.into_iter().map(|(key, text)| (format!("explain.{key}"), text));
+    for (path, text) in summaries.chain(texts).chain(explained).filter(|(_, text)| text.len() > TEXT_MAX) {
         let message = format!("the text has {} bytes, and {TEXT_MAX} are allowed", text.len());
         problems.push(problem(file, &path, Fault::new(message)));
     }

@@ -13,7 +13,7 @@ use super::problem::{Fault, Located, Problem};
 use crate::api::{API_VERSION, CauseException, RuleTest};
 
 /// Most bytes of a file.
-const FILE_MAX: usize = 1 << 20;
+const FILE_MAX: usize = 512 * 1024;
 
 /// A file on disk: a cause file, or a `DiagnosisRule`.
 #[derive(Debug, Clone)]
@@ -66,6 +66,7 @@ pub fn read(sources: &[SourceFile]) -> Read {
             }
             if file.is_rule {
                 errors.extend(check::prefixed(&cause.cause).map(|fault| file.located(&format!("{place}cause"), fault)));
+                errors.extend(check::unconditional(cause).map(|fault| file.located(&format!("{place}match"), fault)));
             }
             places.push((file, place));
             causes.push(cause.clone());
@@ -84,6 +85,8 @@ pub fn read(sources: &[SourceFile]) -> Read {
         let Checked { exceptions, problems } = check::exceptions(&file.exceptions, &causes);
         errors.extend(problems.into_iter().map(|of| file.located(&format!("spec.{}", of.path), of.fault)));
         additions.exceptions.extend(exceptions);
+        let of_tests = check::tests(&file.tests, &causes).into_iter();
+        errors.extend(of_tests.map(|(path, fault)| file.located(&format!("spec.{path}"), fault)));
     }
     errors.sort_by(|a, b| (&a.file, a.place).cmp(&(&b.file, b.place)));
     causes.retain(|file| !wrong.contains(&file.cause));
@@ -119,7 +122,6 @@ struct Kind {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct RuleFile {
     api_version: String,
-    #[allow(dead_code, reason = "it was read before")]
     kind: String,
     #[allow(dead_code, reason = "files need no name")]
     metadata: Option<IgnoredAny>,
@@ -147,9 +149,9 @@ impl<'s> Parsed<'s> {
             return Err(Located::of_file(path, message));
         }
         // Even if the text is no valid YAML, so that the error is that of a rule.
-        let is_rule = source.text.lines().any(|line| line.trim_end() == "kind: DiagnosisRule")
-            || serde_saphyr::from_str::<Kind>(&source.text)
-                .is_ok_and(|object| object.kind.is_some_and(|kind| kind == "DiagnosisRule"));
+        let is_object = |line: &str| line.starts_with("apiVersion:") || line.trim_end() == "kind: DiagnosisRule";
+        let is_rule = source.text.lines().any(is_object)
+            || serde_saphyr::from_str::<Kind>(&source.text).is_ok_and(|object| object.kind.is_some());
         if !is_rule {
             let cause = CauseFile::parse(&source.text).map_err(|error| Located::of_parser(path, &error))?;
             let causes = vec![Arc::new(cause)];
@@ -159,6 +161,10 @@ impl<'s> Parsed<'s> {
             serde_saphyr::from_str(&source.text).map_err(|error| Located::of_parser(path, &ParseError::of(&error)))?;
         let causes = file.spec.causes.into_iter().map(Arc::new).collect();
         let parsed = Self { source, is_rule, causes, exceptions: file.spec.exceptions, tests: file.spec.tests };
+        if file.kind != "DiagnosisRule" {
+            let fault = Fault::unknown("kind", &file.kind, ["DiagnosisRule"].into_iter());
+            return Err(parsed.located("kind", fault));
+        }
         if file.api_version != API_VERSION {
             let hint = Some(format!("write `apiVersion: {API_VERSION}`"));
             let fault = Fault { hint, ..Fault::new(format!("unknown version `{}`", file.api_version)) };

@@ -90,8 +90,9 @@ fn in_status<'a>(case: &'a WorkloadCase<'a>, object: &'a WorkloadFacts) -> Vec<F
         let context = Context::new(Subject::Workload(case), None, &signal);
         let (_, cause) = catalog::first(&context)?;
         let seconds = case.thresholds.of(cause.name(), cause.threshold(case.thresholds, &context));
-        // Without any time it counts from our first sight of it.
-        let since = symptom.since.or(failing_since).unwrap_or(case.since).min(case.now);
+        // Without any time it counts from our first sight of it. A snapshot never shows more than once.
+        let first_seen = if case.thresholds.patient { None } else { object.created };
+        let since = symptom.since.or(failing_since).or(first_seen).unwrap_or(case.since).min(case.now);
         let lacks_message = signal.short_message().is_empty();
         Some(Found { object, symptom, precedence: cause.precedence(), lacks_message, due: after(since, seconds) })
     });

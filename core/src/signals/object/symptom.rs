@@ -184,9 +184,10 @@ pub(crate) fn symptoms(facts: &WorkloadFacts) -> Vec<Symptom<'_>> {
     }
     let of_conditions = facts.conditions.iter().filter_map(|condition| {
         let form = form_of(facts, condition)?;
-        // How long an odd condition without a time lasts is not known.
+        // Some kinds, such as those of KEDA, have no times: what explains itself counts from our first sight of it.
         let since = condition.last_transition;
-        let counts = since.is_some() || matches!(form, Form::Stalled | Form::Detail);
+        let is_explained = !condition.reason.is_empty() && !condition.message.is_empty();
+        let counts = since.is_some() || is_explained || matches!(form, Form::Stalled | Form::Detail);
         counts.then_some(Symptom { form, condition: Some(condition), since })
     });
     let mut all: Vec<Symptom<'_>> = of_conditions.collect();
