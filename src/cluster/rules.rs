@@ -82,6 +82,7 @@ impl Rules {
         let config = watcher::Config::default().timeout(WATCH_SECONDS).page_size(super::PAGE);
         let mut stream = pin!(watcher(api, config).default_backoff());
         let mut present: BTreeSet<String> = BTreeSet::new();
+        let mut is_list_changed = true;
         let mut status = tokio::time::interval(STATUS);
         let mut reload_at: Option<Instant> = None;
         let mut trouble: Option<&'static str> = None;
@@ -119,13 +120,17 @@ impl Rules {
                 }
                 Some(Ok(watcher::Event::InitApply(object))) => {
                     present.extend(object.metadata.name.clone());
-                    self.seen(object).await;
+                    is_list_changed |= self.seen(object).await;
                     false
                 }
                 Some(Ok(watcher::Event::InitDone)) => {
                     trouble = None;
+                    let before = self.known.len();
                     self.known.retain(|name, _| present.contains(name));
-                    reload_at = Some(Instant::now());
+                    // A relist without a change must not decide on everything again.
+                    if std::mem::take(&mut is_list_changed) || self.known.len() != before {
+                        reload_at = Some(Instant::now());
+                    }
                     false
                 }
                 Some(Ok(watcher::Event::Apply(object))) => self.seen(object).await,

@@ -54,7 +54,38 @@ pub struct WorkloadCase<'a> {
     pub now: Timestamp,
 }
 
-impl WorkloadCase<'_> {
+impl<'a> WorkloadCase<'a> {
+    /// An object that is judged by its own status: without pods and Services.
+    pub(crate) fn of_status(
+        workload: &'a WorkloadFacts,
+        since: Timestamp,
+        names: &'a Names,
+        thresholds: &'a Thresholds,
+        now: Timestamp,
+    ) -> Self {
+        Self {
+            workload,
+            failing: &[],
+            failed: &[],
+            undecided: None,
+            gates: &[],
+            repeatedly_removed: false,
+            gone: &[],
+            ready: None,
+            jobs: &[],
+            owned: &[],
+            events: &[],
+            orphans: &[],
+            services: None,
+            names,
+            thresholds,
+            since,
+            seen: since,
+            current: None,
+            now,
+        }
+    }
+
     pub fn language(&self) -> Language {
         self.thresholds.language
     }

@@ -212,40 +212,18 @@ pub(super) struct WireCondition {
     reason: Text,
     message: Text,
     last_transition_time: Time,
-}
-
-impl From<WireCondition> for Condition {
-    fn from(c: WireCondition) -> Self {
-        Self {
-            kind: c.r#type.0,
-            status: c.status.0,
-            reason: c.reason.0,
-            message: c.message.0,
-            last_transition: c.last_transition_time.real(),
-        }
-    }
-}
-
-/// A condition of a custom resource, with the generation that it is about.
-#[derive(Debug, Clone, Default, serde::Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub(super) struct ObservedCondition {
-    r#type: Text,
-    status: Text,
-    reason: Text,
-    message: Text,
-    last_transition_time: Time,
     observed_generation: Int,
 }
 
-impl ObservedCondition {
+impl WireCondition {
+    /// The generation that it is about, if its kind has that.
     pub(super) fn observed_generation(&self) -> Option<i64> {
         self.observed_generation.0
     }
 }
 
-impl From<ObservedCondition> for Condition {
-    fn from(c: ObservedCondition) -> Self {
+impl From<WireCondition> for Condition {
+    fn from(c: WireCondition) -> Self {
         Self {
             kind: c.r#type.0,
             status: c.status.0,

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::Interner;
 use super::lenient::{Flag, Int, List, Name, Obj, Text, Time};
-use super::meta::{self, ObservedCondition};
+use super::meta::{self, WireCondition};
 use crate::facts::{Condition, ObjectFacts, OwnFacts, WorkloadFacts, WorkloadKey, WorkloadName, is_custom_group};
 use crate::message::text;
 
@@ -42,7 +42,7 @@ struct Spec {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Status {
-    conditions: List<ObservedCondition>,
+    conditions: List<WireCondition>,
     observed_generation: Int,
     phase: Text,
     state: Text,
@@ -149,9 +149,9 @@ impl CustomResource {
         let status = self.status.0?;
         let metadata = &self.metadata;
         let generation = metadata.generation.unwrap_or(0);
-        let of_conditions = status.conditions.0.iter().filter_map(ObservedCondition::observed_generation).max();
+        let of_conditions = status.conditions.0.iter().filter_map(WireCondition::observed_generation).max();
         let observed_generation = status.observed_generation.0.max(of_conditions);
-        let is_current = |condition: &ObservedCondition| {
+        let is_current = |condition: &WireCondition| {
             let observed = condition.observed_generation().or(status.observed_generation.0);
             observed.is_none_or(|observed| observed >= generation)
         };

@@ -15,7 +15,7 @@ use serde::de::Deserializer;
 
 pub use self::backend::{backend_pod, backend_services};
 use super::lenient::List;
-use super::meta::{self, ObservedCondition};
+use super::meta::{self, WireCondition};
 use crate::facts::route::{
     AutoscalerFacts, BudgetFacts, GatewayClassFacts, GatewayFacts, GrantFacts, Identity, IngressClassFacts,
     IngressFacts, RouteFacts,
@@ -126,8 +126,8 @@ fn identity(meta: &ObjectMeta, api_version: &str, kind: &str) -> Identity {
 }
 
 /// The conditions about the newest generation. A controller that states no generation is believed.
-fn current(conditions: List<ObservedCondition>, generation: Option<i64>) -> Vec<Condition> {
-    let is_current = |of: &ObservedCondition| {
+fn current(conditions: List<WireCondition>, generation: Option<i64>) -> Vec<Condition> {
+    let is_current = |of: &WireCondition| {
         of.observed_generation().zip(generation).is_none_or(|(observed, newest)| observed >= newest)
     };
     conditions.into_iter().filter(is_current).map(Condition::from).collect()

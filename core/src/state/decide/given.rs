@@ -1,10 +1,10 @@
 //! Decisions for objects of a dump that the state does not keep, such as an Ingress: the caller judges them.
 
-use super::workload::{is_unwanted, workload_fails, workload_recovers};
+use super::object::plan_of;
 use crate::case::{WorkloadCase, WorkloadJudged};
 use crate::facts::{Names, Timestamp, WorkloadFacts};
-use crate::reconcile::{DiagnosisKey, Plan, node_and_workload};
-use crate::state::{World, earliest};
+use crate::reconcile::{DiagnosisKey, Plan};
+use crate::state::World;
 
 impl World {
     /// Decides on an object of a dump, which is not kept, by a judgement of the caller.
@@ -22,35 +22,11 @@ impl World {
         }
         let since = facts.created.unwrap_or(Timestamp::UNIX_EPOCH);
         let active_status = self.reported.active_status(&object, &facts.uid);
+        let names = Names::default();
         let judged = judge(&WorkloadCase {
-            workload: facts,
-            failing: &[],
-            failed: &[],
-            undecided: None,
-            gates: &[],
-            repeatedly_removed: false,
-            gone: &[],
-            ready: None,
-            jobs: &[],
-            owned: &[],
-            events: &[],
-            orphans: &[],
-            services: None,
-            names: &Names::default(),
-            thresholds: &self.settings.thresholds,
-            since,
-            seen: since,
             current: active_status.as_ref(),
-            now,
+            ..WorkloadCase::of_status(facts, since, &names, &self.settings.thresholds, now)
         });
-        let plan = match judged.failure {
-            Some(failure) if is_unwanted(self, key, None, &failure, now) => {
-                let last = self.reported.workload_records.get(&object.object);
-                node_and_workload::ignored(last.as_ref(), &self.settings.policy, now)
-            }
-            Some(failure) => workload_fails(self, key, facts, *failure, (&[], &[]), now),
-            None => workload_recovers(self, key, &object, Some(facts), now),
-        };
-        Plan { wake: earliest(plan.wake, judged.wake), ..plan }
+        plan_of(self, facts, judged, (&[], &[]), now)
     }
 }

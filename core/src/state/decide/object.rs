@@ -8,13 +8,14 @@ use std::collections::BTreeSet;
 
 use super::workload::{failing_pods, is_unwanted, mark_gone, workload_fails, workload_recovers};
 use crate::api::DiagnosisKind;
-use crate::case::WorkloadCase;
+use crate::case::{FailingPod, WorkloadCase, WorkloadJudged};
 use crate::facts::{Labels, Names, Timestamp, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
 use crate::reconcile::{Bearer, DiagnosisKey, Plan, node_and_workload};
 use crate::rules::{answers_for_its_parts, is_explained_by_pods, judge_workload};
 use crate::state::cluster::ClusterState;
 use crate::state::cluster::objects::Id;
+use crate::state::reported::failure_history::Restarted;
 use crate::state::{Decision, Source, Touched, World, earliest};
 
 /// Registers a new version of an object. Returns it and the objects above it.
@@ -80,37 +81,36 @@ pub(in crate::state) fn decide(world: &mut World, key: &WorkloadKey, now: Timest
     let with_events = owned.iter().map(|part| &part.key).chain([key]).filter_map(|of| world.cluster.objects.get(of));
     let events: Vec<_> = with_events.flat_map(|kept| &kept.events).cloned().collect();
     let active_status = world.reported.active_status(&object, &facts.uid);
+    let names = Names::default();
     let judged = judge_workload(&WorkloadCase {
-        workload: &facts,
         failing: &failing,
-        failed: &[],
-        undecided: None,
-        gates: &[],
-        repeatedly_removed: false,
-        gone: &[],
-        ready: None,
-        jobs: &[],
         owned: &owned,
         events: &events,
-        orphans: &[],
-        services: None,
-        names: &Names::default(),
-        thresholds: &world.settings.thresholds,
-        since,
-        seen: since,
         current: active_status.as_ref(),
-        now,
+        ..WorkloadCase::of_status(&facts, since, &names, &world.settings.thresholds, now)
     });
+    plan_of(world, &facts, judged, (&failing, &restarts), now).into()
+}
+
+/// The plan for an object after its judgement. `pods` are its failing pods, and their restarts.
+pub(super) fn plan_of(
+    world: &mut World,
+    facts: &WorkloadFacts,
+    judged: WorkloadJudged,
+    pods: (&[FailingPod], &[Restarted]),
+    now: Timestamp,
+) -> Plan {
+    let (key, object) = (&facts.key, DiagnosisKey::of_workload(&facts.key));
     let plan = match judged.failure {
         Some(failure) if is_unwanted(world, key, None, &failure, now) => {
             let last = world.reported.workload_records.get(&object.object);
             node_and_workload::ignored(last.as_ref(), &world.settings.policy, now)
         }
-        Some(failure) => workload_fails(world, key, &facts, *failure, (&failing, &restarts), now),
+        Some(failure) => workload_fails(world, key, facts, *failure, pods, now),
         None if judged.stands => Plan::default(),
-        None => workload_recovers(world, key, &object, Some(&facts), now),
+        None => workload_recovers(world, key, &object, Some(facts), now),
     };
-    Plan { wake: earliest(plan.wake, judged.wake), ..plan }.into()
+    Plan { wake: earliest(plan.wake, judged.wake), ..plan }
 }
 
 /// Returns a decision if the object cannot be diagnosed now, or need not be.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::{AUTOSCALING, current, identity, is_of_group};
 use crate::facts::route::AutoscalerFacts;
 use crate::wire::lenient::{Int, List, Name, Obj, Text};
-use crate::wire::meta::{self, ObservedCondition};
+use crate::wire::meta::{self, WireCondition};
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -38,7 +38,7 @@ struct Target {
 struct Status {
     current_replicas: Int,
     desired_replicas: Int,
-    conditions: List<ObservedCondition>,
+    conditions: List<WireCondition>,
 }
 
 impl Autoscaler {

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::{GATEWAY, current, identity, is_of_group, name, object_key};
 use crate::facts::route::{GatewayClassFacts, GatewayFacts, GrantFacts, Listener as ListenerFacts, ObjectRef};
 use crate::wire::lenient::{Int, List, Name, Obj, Text};
-use crate::wire::meta::{self, ObservedCondition};
+use crate::wire::meta::{self, WireCondition};
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -51,7 +51,7 @@ struct SecretRef {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct Status {
-    conditions: List<ObservedCondition>,
+    conditions: List<WireCondition>,
     listeners: List<ListenerStatus>,
 }
 
@@ -59,7 +59,7 @@ struct Status {
 #[serde(default)]
 struct ListenerStatus {
     name: Name,
-    conditions: List<ObservedCondition>,
+    conditions: List<WireCondition>,
 }
 
 impl Gateway {

@@ -8,7 +8,7 @@ use crate::facts::route::{
     BackendRef, ParentRef as ParentFacts, ParentStatus as ParentStatusFacts, PortRef, RouteFacts, RouteRule,
 };
 use crate::wire::lenient::{Int, List, Name, Obj, Text, Texts};
-use crate::wire::meta::{self, ObservedCondition};
+use crate::wire::meta::{self, WireCondition};
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -85,7 +85,7 @@ struct Status {
 #[serde(default, rename_all = "camelCase")]
 struct ParentStatus {
     parent_ref: Obj<ParentRef>,
-    conditions: List<ObservedCondition>,
+    conditions: List<WireCondition>,
 }
 
 impl Match {
