@@ -19,13 +19,13 @@ use shindan_core::reconcile::{DiagnosisKey, Intent, Policy};
 use shindan_core::state::{Annotate, Caps, Change, Selection, Source, Touched, World};
 
 use crate::cluster::client::{ClientError, Clients, Target};
-use crate::cluster::kinds;
 use crate::cluster::lease::{Elector, Leadership, Timing};
 use crate::cluster::lookup::{LookupClient, LookupError};
 use crate::cluster::publish::{Current, PublishError, Published, Publisher};
 use crate::cluster::restore::{self, Restored};
 use crate::cluster::rules::Rules;
 use crate::cluster::{Scope, client, watch as watches};
+use crate::cluster::{kinds, network};
 use crate::http::{self, Health};
 use crate::metrics::Metrics;
 
@@ -54,6 +54,8 @@ pub struct Settings {
     pub policy: Policy,
     pub caps: Caps,
     pub pace: Pace,
+    /// Whether paths of requests, autoscalers and disruption budgets are diagnosed.
+    pub network: bool,
     /// Whether the logs of terminated containers may be read.
     pub previous_logs: bool,
     /// Which objects are annotated with their diagnosis.
@@ -195,6 +197,9 @@ async fn operate(
     if settings.previous_logs {
         world.settings.read_logs();
     }
+    if settings.network {
+        world.cluster.follow_network(&scope.namespaces, network::lists(scope));
+    }
     world.reported.annotations.annotate(settings.annotate);
     world.cluster.respect(settings.overrides.clone());
     world.settings.restrict_to(settings.selection.clone());
@@ -210,6 +215,7 @@ async fn operate(
     let rules = if scope.nodes { Some(follow_rules(&live, clients, metrics, &sender).await) } else { None };
     let _watches = watches::spawn(&clients.watch, scope, &sender, metrics, health);
     let _kinds = kinds::spawn(&settings.kinds, &clients.watch, scope, &sender, health);
+    let _network = settings.network.then(|| network::spawn(&clients.watch, scope, &sender, health));
     drop(sender);
     // Events improve diagnoses but are not required, so they delay readiness only for a limited time.
     let (events, wait) = (health.clone(), settings.pace.wait_for_events);

@@ -7,10 +7,12 @@
 pub mod access;
 mod call;
 pub mod client;
+mod follow;
 pub mod header_timeout;
 pub mod kinds;
 pub mod lease;
 pub mod lookup;
+pub mod network;
 pub mod publish;
 pub mod restore;
 pub mod rules;

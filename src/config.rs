@@ -241,6 +241,10 @@ pub struct RunArgs {
     /// commas. The operator needs the permission to read them: `shindan rules rbac KIND` prints the role
     #[arg(long, visible_alias = "kind", env = "SHINDAN_KINDS", value_name = "PLURAL.GROUP", value_delimiter = ',', value_parser = CustomKind::parse)]
     pub kinds: Vec<CustomKind>,
+    /// Also diagnose the path of a request (Ingress, Gateway, HTTPRoute, GRPCRoute, Service), HorizontalPodAutoscalers and
+    /// PodDisruptionBudgets; needs the permission to read them (deploy/components/network)
+    #[arg(long, env = "SHINDAN_NETWORK")]
+    pub network: bool,
     /// How long a diagnosis is kept after the pod has recovered or was deleted
     #[arg(long, env = "SHINDAN_RETENTION", value_name = "DURATION", default_value = "24h", allow_hyphen_values = true, value_parser = within(60..=90 * DAY))]
     pub retention: Seconds,

@@ -17,12 +17,13 @@ const NEEDS_HELM: &str = "needs helm, which tests/cluster/cluster build --helm b
 
 /// Flags that are no field of `config`: the chart sets the address, the account and the Lease, and flags that need
 /// permissions have their own values.
-const NOT_CONFIG: [&str; 9] = [
+const NOT_CONFIG: [&str; 10] = [
     "config",
     "kubeconfig",
     "context",
     "namespaces",
     "nodes",
+    "network",
     "previous-logs",
     "annotate",
     "leader-elect",
@@ -289,7 +290,7 @@ fn the_chart_installs_the_same_objects_as_kustomize() {
         r#"namespaces=["e2e-watched"]"#,
         "nodes=true",
     ];
-    let cases: [(&str, &[&str]); 10] = [
+    let cases: [(&str, &[&str]); 11] = [
         ("base", &[]),
         // A file in which all fields are comments has these null values.
         (
@@ -308,6 +309,7 @@ fn the_chart_installs_the_same_objects_as_kustomize() {
         ("overlays/namespaced", &[r#"namespaces=["team-a"]"#]),
         ("overlays/networkpolicy", &["networkPolicy.enabled=true"]),
         ("overlays/previous-logs", &["previousLogs=true"]),
+        ("overlays/network", &["network=true"]),
         ("overlays/annotate", &[r#"annotate=["pods","workloads"]"#]),
         ("overlays/test-cluster", &TEST_CLUSTER[..3]),
         ("overlays/test-cluster-namespaced", &TEST_CLUSTER[..4]),
@@ -323,7 +325,7 @@ fn the_chart_installs_the_same_objects_as_kustomize() {
 fn namespace_account_and_release_can_be_changed() {
     let command = ["template", "ours", CHART, "--namespace", "elsewhere", "--include-crds"];
     let annotate = r#"annotate=["pods"]"#;
-    let all = ["highAvailability=true", "previousLogs=true", "networkPolicy.enabled=true", annotate];
+    let all = ["highAvailability=true", "previousLogs=true", "network=true", "networkPolicy.enabled=true", annotate];
     let elsewhere = succeeded(helm(&command, &all));
     assert!(!elsewhere.contains("shindan-system"));
     same("elsewhere", &objects(&elsewhere.replace("elsewhere", "shindan-system")), &rendered(&all));
@@ -496,6 +498,10 @@ fn permissions_follow_the_values() {
             assert_eq!(bound["subjects"][0]["namespace"], "shindan-system");
         }
     }
+    let network = rendered(&[r#"namespaces=["team-a"]"#, "network=true", "readerRole=false"]);
+    assert!(!network.keys().any(|name| name.starts_with("ClusterRole")));
+    let role = network["Role team-a/shindan-network"].to_string();
+    assert!(role.contains("httproutes") && !role.contains("classes"), "classes belong to the cluster: {role}");
     let annotated = rendered(&[r#"namespaces=["team-a"]"#, r#"annotate=["workloads"]"#, "readerRole=false"]);
     assert!(!annotated.keys().any(|name| name.starts_with("ClusterRole")));
     let rules = &annotated["Role team-a/shindan-annotate"]["rules"];

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use shindan::cluster::access::{ACCESS, ANNOTATE, Access, LEASE, NODE_EVENTS, PREVIOUS_LOGS};
+use shindan::cluster::access::{ACCESS, ANNOTATE, Access, LEASE, NETWORK, NODE_EVENTS, PREVIOUS_LOGS};
 use shindan::cluster::lease;
 
 fn root() -> PathBuf {
@@ -276,6 +276,19 @@ fn previous_logs_need_their_component() {
     let binding = find(&with, "ClusterRoleBinding", "shindan-previous-logs");
     assert_eq!(binding["subjects"], find(&with, "ClusterRoleBinding", "shindan")["subjects"]);
     assert!(!installed().contains_key(&("ClusterRole".to_owned(), "shindan-previous-logs".to_owned())));
+}
+
+#[test]
+fn network_needs_its_component() {
+    let args = |all: &BTreeMap<(String, String), Value>| {
+        find(all, "Deployment", "shindan")["spec"]["template"]["spec"]["containers"][0]["args"].to_string()
+    };
+    let with = documents(&rendered("deploy/overlays/network"));
+    assert!(args(&with).contains("--network") && !args(&installed()).contains("--network"));
+    assert_eq!(granted(find(&with, "ClusterRole", "shindan-network")), verbs(&NETWORK));
+    let subjects = &find(&with, "ClusterRoleBinding", "shindan")["subjects"];
+    assert_eq!(&find(&with, "ClusterRoleBinding", "shindan-network")["subjects"], subjects);
+    assert!(!installed().keys().any(|(_, name)| name == "shindan-network"));
 }
 
 /// The default installation has no permission to change pods; the component grants it, in selected namespaces only there.

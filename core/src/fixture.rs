@@ -249,7 +249,7 @@ pub fn diagnose(text: &str, awaited: Option<&str>) -> Result<Report, String> {
         && dump.nodes.is_empty()
         && dump.workloads.is_empty()
         && dump.resources.is_empty()
-        && dump.routes.is_empty()
+        && dump.network.is_empty()
     {
         return Err("1:1: it contains no pod, node, workload or custom resource".to_owned());
     }

@@ -1,7 +1,7 @@
 //! Offline engine: applies the state, rules and objects of the operator to a dump.
 
 mod logs;
-mod routes;
+mod network;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
@@ -79,7 +79,6 @@ impl SeenSoFar {
 struct Known {
     world: World,
     surroundings: Surrounding,
-    routes: routes::Routes,
     requested: HashSet<Lookup>,
     unknown_names: BTreeSet<NamesOf>,
     /// The unhealthy pods.
@@ -87,13 +86,12 @@ struct Known {
 }
 
 impl Known {
-    fn of(mut dump: Dump, logs: Logs, now: Timestamp, view: View) -> Self {
+    fn of(dump: Dump, logs: Logs, now: Timestamp, view: View) -> Self {
         let caps = Caps { per_namespace: usize::MAX, ended_per_failure: usize::MAX };
         let mut world = World::new(view.thresholds, Policy::default(), caps);
         if !view.has_all_pods {
             world.cluster.know_some_pods_only();
         }
-        let routes = routes::Routes::of(&mut dump);
         let surroundings = fill(&mut world, dump, logs, now);
         let mut unhealthy: Vec<Arc<str>> = world.cluster.unhealthy().collect();
         unhealthy.sort();
@@ -113,7 +111,7 @@ impl Known {
             }
             surroundings.answer(fresh, &mut world, &mut unknown_names, now);
         }
-        Self { world, surroundings, routes, requested, unknown_names, unhealthy }
+        Self { world, surroundings, requested, unknown_names, unhealthy }
     }
 }
 
@@ -152,7 +150,7 @@ impl From<Thresholds> for View {
 pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, view: impl Into<View>) -> Report {
     let policy = Policy::default();
     let view = view.into();
-    let Known { mut world, surroundings, mut routes, mut requested, unknown_names, unhealthy: uids } =
+    let Known { mut world, surroundings, mut requested, unknown_names, unhealthy: uids } =
         Known::of(dump, logs, now, view);
 
     // The number of failing pods of a workload is known once all are diagnosed: the first pass counts them, the second
@@ -200,10 +198,8 @@ pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, view: impl Into<View>) -
     report.pods.sort_by(|a, b| a.key.cmp(&b.key).then_with(|| a.object.subject_uid().cmp(b.object.subject_uid())));
     let unknown_names = &mut report.unknown_names;
     let (others, wake) = nodes_and_workloads(&mut world, &surroundings, (&mut requested, unknown_names), now);
-    let (of_routes, wake_of_routes) = writes(routes.plans(&mut world, &report.pods, now), now);
-    report.nodes_and_workloads = others.into_iter().chain(of_routes).collect();
-    report.nodes_and_workloads.sort_by(|a, b| a.key.cmp(&b.key));
-    report.wake = report.wake.into_iter().chain(wake).chain(wake_of_routes).min();
+    report.nodes_and_workloads = others;
+    report.wake = report.wake.into_iter().chain(wake).min();
     report
 }
 
@@ -267,6 +263,7 @@ fn fill(world: &mut World, mut dump: Dump, logs: Logs, now: Timestamp) -> Surrou
     for object in std::mem::take(&mut dump.resources) {
         let _ = world.apply(Change::Workload(Box::new(object)), now);
     }
+    network::fill(world, &mut dump, now);
     for workload in watched {
         let _ = world.apply(Change::Workload(Box::new(workload)), now);
     }

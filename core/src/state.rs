@@ -23,6 +23,7 @@ use std::sync::Arc;
 
 use crate::api::DiagnosisKind;
 use crate::case::Thresholds;
+use crate::facts::route::{NetworkKind, NetworkObject};
 use crate::facts::{
     EventFacts, Lookup, LookupResult, NodeFacts, ObjectKey, PodFacts, ServiceFacts, Timestamp, WorkloadFacts,
     WorkloadKey, WorkloadKind, after,
@@ -67,6 +68,8 @@ pub enum Change {
         kind: Arc<str>,
         present: BTreeSet<WorkloadKey>,
     },
+    /// A change of an object on the path of a request, an autoscaler or a disruption budget.
+    Network(NetworkChange),
     /// One of our own objects at its current version, from the metadata-only watch.
     Object {
         key: DiagnosisKey,
@@ -79,6 +82,24 @@ pub enum Change {
     LookupResult {
         lookup: Lookup,
         result: LookupResult,
+    },
+}
+
+/// A change of the network: Ingresses, Gateways, routes, Services, autoscalers, disruption budgets.
+#[derive(Debug)]
+pub enum NetworkChange {
+    Seen(Box<NetworkObject>),
+    Deleted(NetworkKind, ObjectKey),
+    /// The list of a kind is complete: all objects that exist, in this namespace or in all.
+    Listed {
+        kind: NetworkKind,
+        namespace: Option<Arc<str>>,
+        present: BTreeSet<ObjectKey>,
+    },
+    /// A kind cannot be listed: it is not installed, or may not be read. Its objects are unknown, and none is missing.
+    Unavailable {
+        kind: NetworkKind,
+        namespace: Option<Arc<str>>,
     },
 }
 

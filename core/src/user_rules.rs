@@ -101,7 +101,7 @@ fn failure(own: &BTreeSet<String>, test: &RuleTest) -> Option<String> {
     if let Some(problem) = dump.problems.first() {
         return Some(format!("an object cannot be read: {}", problem.message));
     }
-    let has_resources = !dump.resources.is_empty() || !dump.routes.is_empty() || !dump.services.is_empty();
+    let has_resources = !dump.resources.is_empty() || !dump.network.is_empty() || !dump.services.is_empty();
     if dump.pods.is_empty() && dump.nodes.is_empty() && dump.workloads.is_empty() && !has_resources {
         return Some("it has no object that can fail; is a `kind` misspelt?".to_owned());
     }

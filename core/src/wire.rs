@@ -33,7 +33,10 @@ pub use named::NamedObject;
 pub use node::Node;
 pub use object::CustomResource;
 pub use pod::Pod;
-pub use route::{RouteObjects, backend_pod, backend_services};
+pub use route::{
+    Autoscaler, Budget, Gateway, GatewayClass, Ingress, IngressClass, NetworkResource, NetworkWire, ReferenceGrant,
+    Route,
+};
 pub use service::{EndpointSlice, Endpoints, Service, services_of};
 pub use workload::{
     ControllerRevision, CronJob, DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet, Workload,

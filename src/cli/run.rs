@@ -38,6 +38,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
         target: Target { kubeconfig: args.kubeconfig, context: args.context, ..Target::default() },
         scope: Scope { namespaces: args.namespaces, nodes: args.nodes },
         kinds: args.kinds,
+        network: args.network,
         previous_logs: args.previous_logs,
         annotate,
         election: election(&args.election),

@@ -75,6 +75,20 @@ pub const LEASE: Access =
 /// Permission of `--previous-logs`, in a separate role.
 pub const PREVIOUS_LOGS: Access = access("", "pods/log", &["get"], "the last log lines of a terminated container");
 
+/// Permissions of `--network`, in a separate role, in addition to pods and Services.
+pub const NETWORK: [Access; 10] = [
+    access("networking.k8s.io", "ingresses", WATCH, "paths of requests"),
+    of_cluster("networking.k8s.io", "ingressclasses", WATCH, "whether the class of an Ingress exists"),
+    access("gateway.networking.k8s.io", "gateways", WATCH, "paths of requests"),
+    of_cluster("gateway.networking.k8s.io", "gatewayclasses", WATCH, "whether the class of a Gateway exists"),
+    access("gateway.networking.k8s.io", "httproutes", WATCH, "paths of requests"),
+    access("gateway.networking.k8s.io", "grpcroutes", WATCH, "paths of requests"),
+    access("gateway.networking.k8s.io", "referencegrants", WATCH, "whether a route may use a Service elsewhere"),
+    access("discovery.k8s.io", "endpointslices", WATCH, "whether a Service has ready endpoints"),
+    access("autoscaling", "horizontalpodautoscalers", WATCH, "why an autoscaler does not scale"),
+    access("policy", "poddisruptionbudgets", WATCH, "which budget blocks a drain"),
+];
+
 /// Permissions of `--annotate`, in a separate role. RBAC cannot restrict them to the one annotation that is written.
 pub const ANNOTATE: [Access; 6] = [
     access("", "pods", &["patch"], "annotates failing objects with their diagnosis"),

@@ -8,19 +8,22 @@ mod budget;
 mod gateway;
 mod ingress;
 mod network;
+mod object;
 
 use std::sync::Arc;
 
 pub use self::autoscaler::AutoscalerFacts;
 pub use self::backend::{
-    BackendPod, BackendRef, BackendService, ContainerPort, Endpoints, PodCause, PortRef, ServicePort,
+    BackendPod, BackendRef, BackendService, ContainerPort, Endpoints, PodCause, PodPorts, PortRef, ServicePort,
+    SliceFacts,
 };
 pub use self::budget::{BudgetFacts, BudgetStatus};
 pub use self::gateway::{
     GatewayClassFacts, GatewayFacts, GrantFacts, Listener, ObjectRef, ParentRef, ParentStatus, RouteFacts, RouteRule,
 };
 pub use self::ingress::{IngressClassFacts, IngressFacts, IngressPath};
-pub use self::network::{Listed, Network, NetworkKind};
+pub use self::network::{Listed, Network};
+pub use self::object::{NetworkKind, NetworkObject};
 
 use super::{Manager, Overrides, OwnFacts, Timestamp, WorkloadFacts, WorkloadKey};
 

@@ -24,12 +24,19 @@ pub(crate) fn alike(a: &str, b: &str) -> bool {
     };
     let allowed = match shorter {
         // Two of three letters may be swapped.
-        3 if sorted(&a) == sorted(&b) => 1,
+        3 if sorted(&a) == sorted(&b) || is_doubled(&a, &b) || is_doubled(&b, &a) => 1,
         0..=3 => return false,
         4..=6 => 1,
         _ => 2,
     };
     of_a.abs_diff(of_b) <= allowed && distance(&a, &b) <= allowed
+}
+
+/// Whether the first name is the second one with one letter typed twice: `webb`.
+fn is_doubled(longer: &str, shorter: &str) -> bool {
+    let mut once: Vec<char> = longer.chars().collect();
+    once.dedup();
+    longer.chars().count() == shorter.chars().count() + 1 && once.iter().copied().eq(shorter.chars())
 }
 
 /// Like [`alike`], for node names. As these are mostly generated, the last part and the parts with a number distinguish
@@ -77,9 +84,15 @@ mod tests {
 
     #[test]
     fn distinguishes_a_misspelt_name_from_a_different_one() {
-        for (a, b) in
-            [("disktype", "disk-type"), ("disktype", "distkype"), ("Ssd", "ssd"), ("memory", "memroy"), ("web", "wbe")]
-        {
+        for (a, b) in [
+            ("disktype", "disk-type"),
+            ("disktype", "distkype"),
+            ("Ssd", "ssd"),
+            ("memory", "memroy"),
+            ("web", "wbe"),
+            ("webb", "web"),
+            ("api", "appi"),
+        ] {
             assert!(alike(a, b), "{a} {b}");
         }
         for (a, b) in [
@@ -87,6 +100,8 @@ mod tests {
             ("zone-a1", "zone-a2"),
             ("amd64", "arm64x"),
             ("gpu", "cpu"),
+            ("webs", "web"),
+            ("web1", "web"),
             ("same", "same"),
             ("eu-1b", "eu-1c"),
             ("pool-a", "pool-b"),

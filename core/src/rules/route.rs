@@ -26,10 +26,13 @@ pub use self::service::walk as walk_service;
 
 use crate::facts::Condition;
 
-/// Seconds that a new object, or a new report about it, may take to settle.
-const SETTLES: i64 = 60;
-/// Seconds that an object may exist before those that it needs.
+/// Seconds that a new object, or a new report about it, may take to settle: objects of one manifest are created within
+/// a moment.
+const SETTLES: i64 = 20;
+/// Seconds that an object may exist before those that something else has to make for it.
 const INCOMPLETE: i64 = 300;
+/// Seconds that pods without a diagnosis may take to become ready.
+const STARTS: i64 = 600;
 
 /// The condition of this type if it is `False`.
 fn is_false<'c>(conditions: &'c [Condition], kind: &str) -> Option<&'c Condition> {

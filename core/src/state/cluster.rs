@@ -3,6 +3,7 @@
 pub(in crate::state) mod events;
 pub(in crate::state) mod ledger;
 pub(in crate::state) mod lookups;
+pub(in crate::state) mod network;
 pub(in crate::state) mod nodes;
 pub(in crate::state) mod objects;
 pub(in crate::state) mod overrides;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 
 use self::events::Events;
 use self::lookups::Lookups;
+use self::network::NetworkState;
 use self::nodes::Nodes;
 use self::objects::Objects;
 use self::overrides::KnownOverrides;
@@ -29,8 +31,9 @@ use self::scale_ups::ScaleUps;
 use self::services::Services;
 use self::workloads::Workloads;
 use super::{Decision, Source, Touched, earliest};
+use crate::facts::route::{Listed, NetworkKind};
 use crate::facts::{
-    EventFacts, Lookup, NodeFacts, NodeState, Overrides, PodFacts, Timestamp, WorkloadFacts, WorkloadKey,
+    EventFacts, Lookup, NodeFacts, NodeState, ObjectKey, Overrides, PodFacts, Timestamp, WorkloadFacts, WorkloadKey,
 };
 use crate::outbox::{Lane, Subject};
 
@@ -48,6 +51,7 @@ pub struct ClusterState {
     pub(in crate::state) owners: Owners,
     pub(in crate::state) objects: Objects,
     pub(in crate::state) services: Services,
+    pub(in crate::state) network: NetworkState,
     pub(in crate::state) scale_ups: ScaleUps,
     /// Workloads that were deleted while their diagnosis still exists.
     pub(in crate::state) gone_workloads: HashSet<WorkloadKey>,
@@ -70,6 +74,7 @@ impl Default for ClusterState {
             owners: Owners::default(),
             objects: Objects::default(),
             services: Services::default(),
+            network: NetworkState::default(),
             scale_ups: ScaleUps::default(),
             gone_workloads: HashSet::new(),
             overrides: KnownOverrides::default(),
@@ -93,6 +98,22 @@ impl ClusterState {
     /// Declares that only the pods of some namespaces are known, so free node capacity cannot be computed.
     pub fn know_some_pods_only(&mut self) {
         self.nodes.know_some_pods_only();
+    }
+
+    /// Follows the paths of requests, autoscalers and disruption budgets. `namespaces`: the only ones that are followed;
+    /// empty: all. Nothing is decided about them before all `lists` have arrived as [`super::NetworkChange`]s.
+    pub fn follow_network(
+        &mut self,
+        namespaces: &[String],
+        lists: impl IntoIterator<Item = (NetworkKind, Option<Arc<str>>)>,
+    ) {
+        self.network.turn_on(namespaces);
+        self.network.await_lists(lists);
+    }
+
+    /// Takes the network from a dump, which lists these kinds only and has Secrets with these names.
+    pub(crate) fn know_network(&mut self, listed: Listed, secrets: BTreeSet<ObjectKey>) {
+        self.network.know(listed, secrets);
     }
 
     /// Whether this source has been listed completely at least once.
@@ -198,6 +219,7 @@ impl ClusterState {
             touched.extend(self.pods.on_node(&name).map(|uid| (Subject::Pod(uid), Lane::Change)));
         }
         if effect.offer_changed {
+            touched.extend(self.network.subjects(self.network.cordoned()));
             touched.extend(self.pods.unscheduled().map(|uid| (Subject::Pod(uid), Lane::Resync)));
         }
         touched
@@ -232,6 +254,10 @@ impl ClusterState {
             let is_news = self.scale_ups.put(event, now);
             let waiting = self.pods.unscheduled().map(|uid| (Subject::Pod(uid), Lane::Resync));
             return if is_news { waiting.collect() } else { Vec::new() };
+        }
+        if *event.regarding.kind == *NetworkKind::Ingress.as_str() {
+            let affected = self.network.event(&event);
+            return self.network.subjects(affected);
         }
         if &*event.regarding.kind != "Pod" {
             return Vec::new();

@@ -1,7 +1,7 @@
 //! Decides what to do for a subject, from what is known of the cluster and what was reported.
 
 pub(super) mod annotation;
-mod given;
+pub(in crate::state) mod network;
 pub(super) mod node;
 pub(super) mod object;
 pub(super) mod pod;

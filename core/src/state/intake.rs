@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::cluster::network::Affected;
 use super::{Change, Source, Touched, World, decide};
 use crate::api::DiagnosisKind;
 use crate::case::Ledger;
+use crate::facts::route::NetworkKind;
 use crate::facts::{Lookup, LookupResult, Phase, PodFacts, Timestamp, WorkloadKey};
 use crate::outbox::{Lane, Subject};
 use crate::reconcile::Bearer;
@@ -47,6 +49,7 @@ impl World {
                     known.filter(|key| is_of_kind(&key) && !present.contains(key)).collect();
                 gone.iter().flat_map(|key| decide::workload::workload_deleted(self, key, now)).collect()
             }
+            Change::Network(change) => decide::network::apply(self, change, now),
             Change::Node(node) => self.cluster.node(*node, now),
             Change::NodeDeleted(name) => self.cluster.node_deleted(&name),
             Change::Event(event) => self.cluster.event(*event, now),
@@ -101,6 +104,8 @@ impl World {
             Source::Pods => {
                 let missing = self.cluster.pods.end_list();
                 let mut touched: Touched = missing.iter().flat_map(|uid| self.pod_deleted(uid, now)).collect();
+                let affected = self.cluster.network.listed(NetworkKind::Pod, None);
+                touched.extend(self.cluster.network.subjects(affected));
                 self.cluster.events.limit_unknown_pods();
                 if first {
                     // Diagnoses whose pods were deleted while the operator was down.
@@ -179,6 +184,12 @@ impl World {
         let top = if is_thrown_out { crate::case::top_workload(&facts, None) } else { None };
         let owner = top.as_ref().and_then(|_| crate::case::immediate_workload(&facts)).map(|own| own.name.clone());
         let ended = facts.over_since().map_or(now, |at| at.min(now));
+        let affected = if self.cluster.network.is_on() {
+            let cause = if facts.is_ready() { None } else { decide::network::cause_of(self, &facts.key) };
+            self.cluster.network.pod(&facts, cause)
+        } else {
+            Affected::new()
+        };
         let change = self.cluster.pods.put(facts, keep, past, at_start, now);
         if let Some(top) = top.filter(|_| change.is_newly_terminated()) {
             self.cluster.workloads.thrown_out(top, owner, ended, now);
@@ -194,6 +205,7 @@ impl World {
         }
         self.cluster.nodes.move_requests(&change);
         let mut touched = self.cluster.workloads.moved(&uid, &change);
+        touched.extend(self.cluster.network.subjects(affected));
         touched.extend(annotation);
         if change.is_unhealthy {
             let lane = match (at_start, known_failing) {
@@ -215,6 +227,8 @@ impl World {
         self.reported.capacity.forget_pod(uid);
         self.reported.annotations.forget(&Bearer::Pod(uid.clone()));
         let mut touched = self.cluster.workloads.moved(uid, &change);
+        let affected = self.cluster.network.pod_removed(uid, &key);
+        touched.extend(self.cluster.network.subjects(affected));
         if self.reported.pod_records.summary_entry(&key).is_some_and(|r| *r.subject_uid == **uid) {
             touched.push((Subject::Object(key), Lane::Change));
         }

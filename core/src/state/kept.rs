@@ -4,7 +4,7 @@ use super::World;
 
 impl World {
     /// Number of entries of each collection.
-    pub fn kept(&self) -> [(&'static str, usize); 19] {
+    pub fn kept(&self) -> [(&'static str, usize); 20] {
         [
             ("pods", self.cluster.pods.kept()),
             ("nodes", self.cluster.nodes.kept()),
@@ -14,6 +14,7 @@ impl World {
             ("objects", self.cluster.objects.kept()),
             ("workloads", self.cluster.workloads.kept()),
             ("services", self.cluster.services.kept()),
+            ("network", self.cluster.network.kept()),
             ("lookups", self.cluster.lookups.kept()),
             ("pod_diagnoses", self.reported.pod_records.kept() + self.reported.capacity.kept()),
             ("node_and_workload_diagnoses", self.reported.node_records.kept() + self.reported.workload_records.kept()),

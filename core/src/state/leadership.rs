@@ -9,7 +9,7 @@ use super::reported::records::Records;
 use super::reported::uncertain::UncertainState;
 use super::reported::{event_aggregation, failure_history, orphans, reach};
 use super::writes::uncount;
-use super::{Decision, Touched, World, earliest};
+use super::{Decision, Touched, World, decide, earliest};
 use crate::api::DiagnosisKind;
 use crate::facts::{Lookup, ObjectKey, Timestamp, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
@@ -55,6 +55,7 @@ impl World {
             }
             touched.push((Subject::Pod(uid), if is_known { Lane::Resync } else { Lane::NewFailure }));
         }
+        decide::network::pods_restored(self);
         touched.extend(self.regular_subjects().into_iter().map(|subject| (subject, Lane::Resync)));
         touched.extend(self.reported.all_annotations());
         touched

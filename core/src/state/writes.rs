@@ -48,7 +48,7 @@ impl World {
 
     /// Updates what depends on the diagnoses of pods: counts of failing pods, reach of roots, affected pods of nodes.
     fn pod_acknowledged(&mut self, key: &ObjectKey, before: Option<&SummaryEntry>, now: Timestamp) -> Touched {
-        let mut touched = Vec::new();
+        let mut touched = decide::network::pod_diagnosed(self, key);
         if let Some(before) = before {
             uncount(&mut self.cluster.workloads, before);
             self.reported.reach.remove(before);

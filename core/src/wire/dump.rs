@@ -16,9 +16,10 @@ use serde_json::value::RawValue;
 
 use super::{
     ControllerRevision, CronJob, DaemonSet, Deployment, EndpointSlice, Endpoints, Event, Interner, Job, NamedObject,
-    Node, PersistentVolumeClaim, Pod, ReplicaSet, ReplicationController, RouteObjects, Service, StatefulSet,
-    StorageClass, Workload, object, own_replica_sets, own_revisions, room,
+    Node, PersistentVolumeClaim, Pod, ReplicaSet, ReplicationController, Service, StatefulSet, StorageClass, Workload,
+    object, own_replica_sets, own_revisions, room, route,
 };
+use crate::facts::route::NetworkObject;
 use crate::facts::{EventFacts, NamedKind, NamesOf, NodeFacts, PodFacts, Timestamp, WorkloadFacts};
 
 /// Maximum depth of nested lists.
@@ -45,7 +46,7 @@ pub struct Dump {
     pub claims: Vec<PersistentVolumeClaim>,
     pub classes: Vec<StorageClass>,
     /// Ingresses, Gateways and others on the path of a request; autoscalers and disruption budgets.
-    pub routes: RouteObjects,
+    pub network: Vec<NetworkObject>,
     /// Names of ConfigMaps, Secrets and other objects that templates refer to, and of their keys.
     pub names: BTreeMap<NamesOf, BTreeSet<Arc<str>>>,
     /// Number of objects and lists with a kind, including unused kinds.
@@ -103,7 +104,7 @@ impl Dump {
             endpoints: Vec::new(),
             claims: Vec::new(),
             classes: Vec::new(),
-            routes: RouteObjects::default(),
+            network: Vec::new(),
             names: BTreeMap::new(),
             objects: 0,
             newest: None,
@@ -274,10 +275,7 @@ impl Dump {
             "Job" => self.workload::<Job>(d)?,
             "CronJob" => self.workload::<CronJob>(d)?,
             "ReplicationController" => self.workload::<ReplicationController>(d)?,
-            _ if RouteObjects::reads(kind) => self.routes.read(kind, d)?,
-            _ => {
-                IgnoredAny::deserialize(d)?;
-            }
+            _ => self.network.extend(route::read(kind, d)?),
         }
         self.objects += usize::from(!kind.is_empty());
         Ok(())

@@ -24,6 +24,9 @@ pub(super) const DEFAULT_CLASS: [&str; 2] =
 pub(super) const INGRESS_CLASS: &str = "kubernetes.io/ingress.class";
 /// Annotation of the default IngressClass.
 pub(super) const DEFAULT_INGRESS_CLASS: &str = "ingressclass.kubernetes.io/is-default-class";
+/// Annotations that ask cert-manager for the certificates of an Ingress.
+pub(super) const CERTIFICATES: [&str; 3] =
+    ["cert-manager.io/issuer", "cert-manager.io/cluster-issuer", "kubernetes.io/tls-acme"];
 /// Annotation with the revision of a ReplicaSet.
 pub(super) const REVISION: &str = "deployment.kubernetes.io/revision";
 
@@ -116,7 +119,7 @@ impl<'de> Deserialize<'de> for Key {
                     INGRESS_CLASS,
                     DEFAULT_INGRESS_CLASS,
                 ];
-                let mut kept = read.into_iter().chain(DEFAULT_CLASS).chain(own);
+                let mut kept = read.into_iter().chain(DEFAULT_CLASS).chain(CERTIFICATES).chain(own);
                 Ok(kept.find(|kept| *kept == key).map_or(Key::Other, Key::Kept))
             }
         }

@@ -1,38 +1,133 @@
 //! Objects on the path of a request, autoscalers and disruption budgets.
 
 mod autoscaler;
-mod backend;
 mod budget;
 mod gateway;
 mod http_route;
 mod ingress;
 
+use std::borrow::Cow;
+use std::fmt::Debug;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::core::{ApiResource, DynamicResourceScope};
 use serde::Deserialize;
-use serde::de::Deserializer;
+use serde::de::{DeserializeOwned, Deserializer};
 
-pub use self::backend::{backend_pod, backend_services};
+pub use self::autoscaler::Autoscaler;
+pub use self::budget::Budget;
+pub use self::gateway::{Gateway, GatewayClass, ReferenceGrant};
+pub use self::http_route::Route;
+pub use self::ingress::{Ingress, IngressClass};
 use super::lenient::List;
 use super::meta::{self, WireCondition};
-use crate::facts::route::{
-    AutoscalerFacts, BudgetFacts, GatewayClassFacts, GatewayFacts, GrantFacts, Identity, IngressClassFacts,
-    IngressFacts, RouteFacts,
-};
+use super::service::{EndpointSlice, Service};
+use crate::facts::route::{Identity, NetworkKind, NetworkObject};
 use crate::facts::{Condition, ObjectKey, WorkloadName};
 
-/// The objects of a dump, or of a list.
-#[derive(Debug, Clone, Default)]
-pub struct RouteObjects {
-    pub ingresses: Vec<IngressFacts>,
-    pub ingress_classes: Vec<IngressClassFacts>,
-    pub gateways: Vec<GatewayFacts>,
-    pub gateway_classes: Vec<GatewayClassFacts>,
-    pub routes: Vec<RouteFacts>,
-    pub grants: Vec<GrantFacts>,
-    pub autoscalers: Vec<AutoscalerFacts>,
-    pub budgets: Vec<BudgetFacts>,
+/// The wire form of a kind that is read for the network.
+pub trait NetworkWire: Clone + Debug + DeserializeOwned + Send + 'static {
+    fn metadata(&self) -> &ObjectMeta;
+    fn metadata_mut(&mut self) -> &mut ObjectMeta;
+    /// `None`: an object of another API group, or a slice without a Service.
+    fn into_object(self, kind: NetworkKind) -> Option<NetworkObject>;
+}
+
+macro_rules! network_wire {
+    ($($wire:ty => |$object:ident, $kind:pat_param| $facts:expr;)*) => {$(
+        impl NetworkWire for $wire {
+            fn metadata(&self) -> &ObjectMeta {
+                &self.metadata
+            }
+
+            fn metadata_mut(&mut self) -> &mut ObjectMeta {
+                &mut self.metadata
+            }
+
+            fn into_object(self, $kind: NetworkKind) -> Option<NetworkObject> {
+                let $object = self;
+                $facts
+            }
+        }
+    )*};
+}
+
+network_wire! {
+    Ingress => |of, _| of.into_facts().map(NetworkObject::Ingress);
+    IngressClass => |of, _| of.into_facts().map(NetworkObject::IngressClass);
+    Gateway => |of, _| of.into_facts().map(NetworkObject::Gateway);
+    GatewayClass => |of, _| of.into_facts().map(NetworkObject::GatewayClass);
+    Route => |of, kind| of.into_facts(kind).map(NetworkObject::Route);
+    ReferenceGrant => |of, _| of.into_facts().map(NetworkObject::Grant);
+    Service => |of, _| of.backend().map(NetworkObject::Service);
+    EndpointSlice => |of, _| of.slice().map(NetworkObject::Slice);
+    Autoscaler => |of, _| of.into_facts().map(NetworkObject::Autoscaler);
+    Budget => |of, _| of.into_facts().map(NetworkObject::Budget);
+}
+
+/// An object of a kind whose served version is known only when the operator runs.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(transparent)]
+#[serde(bound = "W: NetworkWire")]
+pub struct NetworkResource<W>(pub W);
+
+impl<W: NetworkWire> kube::Resource for NetworkResource<W> {
+    type DynamicType = ApiResource;
+    type Scope = DynamicResourceScope;
+
+    fn kind(of: &ApiResource) -> Cow<'_, str> {
+        of.kind.as_str().into()
+    }
+
+    fn group(of: &ApiResource) -> Cow<'_, str> {
+        of.group.as_str().into()
+    }
+
+    fn version(of: &ApiResource) -> Cow<'_, str> {
+        of.version.as_str().into()
+    }
+
+    fn plural(of: &ApiResource) -> Cow<'_, str> {
+        of.plural.as_str().into()
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        self.0.metadata()
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        self.0.metadata_mut()
+    }
+}
+
+/// Reads an object of a dump. `None`: it is of another kind or API group.
+pub(super) fn read<'de, D: Deserializer<'de>>(kind: &str, d: D) -> Result<Option<NetworkObject>, D::Error> {
+    fn of<'de, W: NetworkWire, D: Deserializer<'de>>(
+        kind: NetworkKind,
+        d: D,
+    ) -> Result<Option<NetworkObject>, D::Error> {
+        Ok(W::deserialize(d)?.into_object(kind))
+    }
+    let Some(known) = NetworkKind::ALL.into_iter().find(|known| known.as_str() == kind) else {
+        serde::de::IgnoredAny::deserialize(d)?;
+        return Ok(None);
+    };
+    match known {
+        NetworkKind::Ingress => of::<Ingress, D>(known, d),
+        NetworkKind::IngressClass => of::<IngressClass, D>(known, d),
+        NetworkKind::Gateway => of::<Gateway, D>(known, d),
+        NetworkKind::GatewayClass => of::<GatewayClass, D>(known, d),
+        NetworkKind::HttpRoute | NetworkKind::GrpcRoute => of::<Route, D>(known, d),
+        NetworkKind::ReferenceGrant => of::<ReferenceGrant, D>(known, d),
+        NetworkKind::HorizontalPodAutoscaler => of::<Autoscaler, D>(known, d),
+        NetworkKind::PodDisruptionBudget => of::<Budget, D>(known, d),
+        // Read as such: they matter for pods too.
+        NetworkKind::Service | NetworkKind::EndpointSlice | NetworkKind::Pod | NetworkKind::Secret => {
+            serde::de::IgnoredAny::deserialize(d)?;
+            Ok(None)
+        }
+    }
 }
 
 /// API groups of the kinds. Other groups have kinds with the same names, such as the Gateway of Istio.
@@ -40,54 +135,6 @@ const NETWORKING: &str = "networking.k8s.io";
 const GATEWAY: &str = "gateway.networking.k8s.io";
 const AUTOSCALING: &str = "autoscaling";
 const POLICY: &str = "policy";
-
-impl RouteObjects {
-    /// Whether objects of this kind are read here.
-    pub fn reads(kind: &str) -> bool {
-        matches!(
-            kind,
-            "Ingress"
-                | "IngressClass"
-                | "Gateway"
-                | "GatewayClass"
-                | "HTTPRoute"
-                | "GRPCRoute"
-                | "ReferenceGrant"
-                | "HorizontalPodAutoscaler"
-                | "PodDisruptionBudget"
-        )
-    }
-
-    /// Whether there is no object.
-    pub fn is_empty(&self) -> bool {
-        self.ingresses.is_empty()
-            && self.ingress_classes.is_empty()
-            && self.gateways.is_empty()
-            && self.gateway_classes.is_empty()
-            && self.routes.is_empty()
-            && self.grants.is_empty()
-            && self.autoscalers.is_empty()
-            && self.budgets.is_empty()
-    }
-
-    /// Adds an object of a kind that is read here. An object of another API group is skipped.
-    pub fn read<'de, D: Deserializer<'de>>(&mut self, kind: &str, d: D) -> Result<(), D::Error> {
-        match kind {
-            "Ingress" => self.ingresses.extend(ingress::Ingress::deserialize(d)?.into_facts()),
-            "IngressClass" => self.ingress_classes.extend(ingress::IngressClass::deserialize(d)?.into_facts()),
-            "Gateway" => self.gateways.extend(gateway::Gateway::deserialize(d)?.into_facts()),
-            "GatewayClass" => self.gateway_classes.extend(gateway::GatewayClass::deserialize(d)?.into_facts()),
-            "HTTPRoute" | "GRPCRoute" => self.routes.extend(http_route::Route::deserialize(d)?.into_facts(kind)),
-            "ReferenceGrant" => self.grants.extend(gateway::ReferenceGrant::deserialize(d)?.into_facts()),
-            "HorizontalPodAutoscaler" => self.autoscalers.extend(autoscaler::Autoscaler::deserialize(d)?.into_facts()),
-            "PodDisruptionBudget" => self.budgets.extend(budget::Budget::deserialize(d)?.into_facts()),
-            _ => {
-                serde::de::IgnoredAny::deserialize(d)?;
-            }
-        }
-        Ok(())
-    }
-}
 
 /// Whether an object belongs to this API group. Objects in lists have no `apiVersion`.
 fn is_of_group(api_version: &str, group: &str) -> bool {
@@ -103,9 +150,10 @@ fn object_key(namespace: &str, name: &str) -> ObjectKey {
 }
 
 /// The identity of an object of a namespaced kind.
-fn identity(meta: &ObjectMeta, api_version: &str, kind: &str) -> Identity {
+fn identity(meta: &ObjectMeta, of: NetworkKind) -> Identity {
+    let kind = of.as_str();
     let workload = WorkloadName {
-        api_version: api_version.into(),
+        api_version: of.api_version().into(),
         kind: kind.into(),
         namespace: meta::namespace(meta).into(),
         name: name(meta).into(),
@@ -137,10 +185,8 @@ fn current(conditions: List<WireCondition>, generation: Option<i64>) -> Vec<Cond
 mod tests {
     use super::*;
 
-    fn read(kind: &str, json: &serde_json::Value) -> RouteObjects {
-        let mut objects = RouteObjects::default();
-        objects.read(kind, json.clone()).unwrap();
-        objects
+    fn read(kind: &str, json: &serde_json::Value) -> Option<NetworkObject> {
+        super::read(kind, json.clone()).unwrap()
     }
 
     const KINDS: [&str; 9] = [
@@ -165,7 +211,6 @@ mod tests {
             serde_json::json!({"a": {"b": []}}),
         ];
         for kind in KINDS {
-            assert!(RouteObjects::reads(kind));
             for value in &odd {
                 for object in [
                     serde_json::json!({"metadata": value, "spec": value, "status": value}),
@@ -176,7 +221,7 @@ mod tests {
                         "listeners": [{"tls": value, "port": value}], "selector": {"matchLabels": value}},
                         "status": {"conditions": value, "listeners": value, "parents": value, "loadBalancer": value}}),
                 ] {
-                    read(kind, &object);
+                    let _ = read(kind, &object);
                 }
             }
         }
@@ -185,11 +230,11 @@ mod tests {
     #[test]
     fn kinds_of_other_groups_are_skipped() {
         let istio = serde_json::json!({"apiVersion": "networking.istio.io/v1", "metadata": {"name": "edge"}});
-        assert!(read("Gateway", &istio).gateways.is_empty());
+        assert_eq!(read("Gateway", &istio), None);
         let openshift = serde_json::json!({"apiVersion": "config.openshift.io/v1", "metadata": {"name": "cluster"}});
-        assert!(read("Ingress", &openshift).ingresses.is_empty());
+        assert_eq!(read("Ingress", &openshift), None);
         let own = serde_json::json!({"apiVersion": "gateway.networking.k8s.io/v1beta1", "metadata": {"name": "edge"}});
-        assert_eq!(read("Gateway", &own).gateways.len(), 1);
+        assert!(read("Gateway", &own).is_some());
     }
 
     #[test]
@@ -198,8 +243,8 @@ mod tests {
             {"type": "Accepted", "status": "False", "observedGeneration": 2},
             {"type": "Programmed", "status": "True", "observedGeneration": 3},
             {"type": "Ready", "status": "True"}]}});
-        let kinds: Vec<String> =
-            read("Gateway", &gateway).gateways[0].conditions.iter().map(|of| of.kind.clone()).collect();
+        let Some(NetworkObject::Gateway(gateway)) = read("Gateway", &gateway) else { panic!() };
+        let kinds: Vec<String> = gateway.conditions.iter().map(|of| of.kind.clone()).collect();
         assert_eq!(kinds, ["Programmed", "Ready"]);
     }
 }

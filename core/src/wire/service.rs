@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::lenient::{Dict, Flag, Int, List, Name, Obj, Text, Texts};
 use super::meta;
-use crate::facts::route::{BackendService, Endpoints as EndpointFacts, PortRef, ServicePort};
+use crate::facts::route::{BackendService, Endpoints as EndpointFacts, PortRef, ServicePort, SliceFacts};
 use crate::facts::{ObjectKey, ServiceFacts};
 
 /// Label with the Service of an EndpointSlice.
@@ -155,13 +155,14 @@ impl Service {
 impl Service {
     /// The Service as the path of a request needs it, without its endpoints. `None`: a Service of another API group, such
     /// as Knative's.
-    pub(super) fn backend(&self) -> Option<BackendService> {
+    pub fn backend(&self) -> Option<BackendService> {
         let spec = self.spec.0.as_ref();
         let is_core = self.api_version.is_empty() || &*self.api_version == "v1";
         is_core.then(|| BackendService {
             key: key(&self.metadata),
             uid: meta::uid(&self.metadata),
             created: meta::created(&self.metadata),
+            deleting: self.metadata.deletion_timestamp.is_some(),
             is_external: spec.is_some_and(|spec| &*spec.r#type == "ExternalName"),
             is_headless: spec.is_some_and(|spec| &*spec.cluster_ip == "None"),
             selector: spec.map(|spec| spec.selector.clone().into_labels()).unwrap_or_default(),
@@ -172,18 +173,22 @@ impl Service {
 }
 
 impl EndpointSlice {
-    pub(super) fn namespace(&self) -> &str {
-        meta::namespace(&self.metadata)
-    }
-
-    /// The Service of the endpoints.
-    pub(super) fn service(&self) -> Option<ObjectKey> {
-        let name = self.metadata.labels.as_ref()?.get(SERVICE_NAME)?;
-        Some(ObjectKey::new(self.namespace(), name.as_str()))
+    /// `None`: it belongs to no Service.
+    pub fn slice(&self) -> Option<SliceFacts> {
+        let service = self.metadata.labels.as_ref()?.get(SERVICE_NAME)?;
+        let mut endpoints = EndpointFacts::default();
+        for (name, is_ready) in self.endpoints() {
+            if is_ready {
+                endpoints.ready += 1;
+            } else {
+                endpoints.unready.push(name.to_owned());
+            }
+        }
+        Some(SliceFacts { key: key(&self.metadata), service: service.as_str().into(), endpoints })
     }
 
     /// Names of the pods (or else addresses) of its endpoints, and whether they are ready.
-    pub(super) fn endpoints(&self) -> impl Iterator<Item = (&str, bool)> {
+    fn endpoints(&self) -> impl Iterator<Item = (&str, bool)> {
         self.endpoints.0.iter().filter_map(|endpoint| {
             let target = endpoint.target_ref.0.as_ref().map(|target| &*target.name).filter(|name| !name.is_empty());
             let name = target.or_else(|| endpoint.addresses.0.first().map(String::as_str))?;
@@ -193,11 +198,13 @@ impl EndpointSlice {
 }
 
 impl Endpoints {
-    pub(super) fn key(&self) -> ObjectKey {
-        key(&self.metadata)
+    /// The same endpoints as a slice of the Service with its name.
+    pub fn slice(&self) -> SliceFacts {
+        let key = key(&self.metadata);
+        SliceFacts { service: key.name.clone(), endpoints: self.readiness(), key }
     }
 
-    pub(super) fn readiness(&self) -> EndpointFacts {
+    fn readiness(&self) -> EndpointFacts {
         let count = |of: fn(&Subset) -> &List<Address>| self.subsets.0.iter().flat_map(move |subset| &of(subset).0);
         let name = |address: &Address| match &address.target_ref.0 {
             Some(target) if !target.name.is_empty() => target.name.0.clone(),

@@ -1,7 +1,7 @@
 //! HorizontalPodAutoscalers.
 
 use super::Identity;
-use crate::facts::Condition;
+use crate::facts::{Condition, WorkloadName};
 
 /// A HorizontalPodAutoscaler.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -17,6 +17,11 @@ pub struct AutoscalerFacts {
 }
 
 impl AutoscalerFacts {
+    /// Whether it scales this workload of its namespace.
+    pub fn targets(&self, workload: &WorkloadName) -> bool {
+        *workload.kind == *self.target_kind && *workload.name == *self.target
+    }
+
     pub fn condition(&self, kind: &str) -> Option<&Condition> {
         self.conditions.iter().find(|condition| condition.kind == kind)
     }

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::facts::{Labels, ObjectKey, Timestamp};
+use super::{Identity, NetworkKind};
+use crate::facts::{Labels, ObjectKey, Timestamp, WorkloadKey, WorkloadName};
 
 /// A port by its number or by its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +41,7 @@ pub struct BackendService {
     pub key: ObjectKey,
     pub uid: Arc<str>,
     pub created: Option<Timestamp>,
+    pub deleting: bool,
     /// `type: ExternalName`: an alias for a name outside of the cluster, without endpoints.
     pub is_external: bool,
     pub is_headless: bool,
@@ -51,6 +53,23 @@ pub struct BackendService {
 }
 
 impl BackendService {
+    /// The Service as the subject of a diagnosis.
+    pub fn identity(&self) -> Identity {
+        let name = WorkloadName {
+            api_version: NetworkKind::Service.api_version().into(),
+            kind: NetworkKind::Service.as_str().into(),
+            namespace: self.key.namespace.clone(),
+            name: self.key.name.clone(),
+        };
+        Identity {
+            key: name.into(),
+            uid: self.uid.clone(),
+            created: self.created,
+            deleting: self.deleting,
+            ..Identity::default()
+        }
+    }
+
     /// The port that a route means.
     pub fn port(&self, expected: &PortRef) -> Option<&ServicePort> {
         self.ports.iter().find(|port| match expected {
@@ -79,32 +98,52 @@ pub struct ServicePort {
 /// The endpoints of a Service, from all of its EndpointSlices.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Endpoints {
-    /// Number of ready endpoints. Each counts once.
+    /// Number of ready endpoints. A pod with addresses of two IP families can count twice.
     pub ready: usize,
     /// Names of the pods that are not ready, or addresses.
     pub unready: Vec<String>,
+}
+
+/// An EndpointSlice, or a deprecated Endpoints object of a dump.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SliceFacts {
+    pub key: ObjectKey,
+    /// The name of its Service.
+    pub service: Arc<str>,
+    pub endpoints: Endpoints,
 }
 
 /// A pod behind a Service.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct BackendPod {
     pub key: ObjectKey,
+    pub uid: Arc<str>,
     pub labels: Labels,
+    pub node: Option<Arc<str>>,
     pub is_ready: bool,
     /// Start of its current readiness state.
     pub since: Option<Timestamp>,
+    /// The workload of a pod that is Pending.
+    pub pending_of: Option<WorkloadKey>,
+    /// Shared by pods of one template.
+    pub ports: Arc<PodPorts>,
+    /// Its diagnosis.
+    pub cause: Option<Box<PodCause>>,
+}
+
+/// The ports of a pod.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct PodPorts {
     /// Ports that its containers declare.
-    pub ports: Vec<ContainerPort>,
+    pub declared: Vec<ContainerPort>,
     /// Whether a container declares no port, so that it may listen on any.
     pub has_undeclared: bool,
     /// Numbers of the ports that its probes connect to.
     pub probed: Vec<i64>,
-    /// Its diagnosis.
-    pub cause: Option<PodCause>,
 }
 
 /// A port that a container declares.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct ContainerPort {
     /// Empty if it has none.
     pub name: String,

@@ -73,6 +73,7 @@ pub struct ParentStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GrantFacts {
     pub namespace: String,
+    pub name: String,
     pub from: Vec<ObjectRef>,
     pub to: Vec<ObjectRef>,
 }

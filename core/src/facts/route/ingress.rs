@@ -15,6 +15,8 @@ pub struct IngressFacts {
     pub paths: Vec<IngressPath>,
     /// `spec.tls[].secretName`.
     pub tls_secrets: Vec<String>,
+    /// Whether cert-manager makes its TLS Secrets, which takes a while.
+    pub awaits_certificate: bool,
     /// Whether a controller has published an address. Not all controllers do.
     pub has_address: bool,
 }

@@ -3,20 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{BackendPod, BackendService, GatewayClassFacts, GatewayFacts, GrantFacts, IngressClassFacts};
-use crate::facts::{EventFacts, Labelled, ObjectKey};
-
-/// A kind whose objects may be missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum NetworkKind {
-    IngressClass,
-    GatewayClass,
-    Gateway,
-    ReferenceGrant,
-    Service,
-    Pod,
-    Secret,
-}
+use super::{BackendPod, BackendService, GatewayClassFacts, GatewayFacts, GrantFacts, IngressClassFacts, NetworkKind};
+use crate::facts::{EventFacts, Labelled, ObjectKey, WorkloadKey};
 
 /// What was listed. An object can only be missing where all objects of its kind were listed: a dump may omit them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -38,6 +26,12 @@ impl Listed {
         self.within.insert((kind, namespace.to_owned()));
     }
 
+    /// The objects of this kind are no longer known.
+    pub fn remove(&mut self, kind: NetworkKind) {
+        self.everywhere.remove(&kind);
+        self.within.retain(|(of, _)| *of != kind);
+    }
+
     /// Whether all objects of this kind in this namespace are known. Kinds of the cluster have the empty namespace.
     pub fn has(&self, kind: NetworkKind, namespace: &str) -> bool {
         self.everywhere.contains(&kind) || self.within.contains(&(kind, namespace.to_owned()))
@@ -55,10 +49,10 @@ pub struct Network {
     pub gateways: BTreeMap<ObjectKey, GatewayFacts>,
     pub grants: Vec<GrantFacts>,
     pub services: BTreeMap<ObjectKey, BackendService>,
-    /// Unfinished pods that are not being deleted, by namespace.
-    pub pods: BTreeMap<Arc<str>, Vec<BackendPod>>,
+    /// Unfinished pods that are not being deleted, by namespace and name.
+    pub pods: BTreeMap<Arc<str>, BTreeMap<Arc<str>, BackendPod>>,
     /// Workloads with pods that a Service can select, by namespace.
-    pub workloads: BTreeMap<Arc<str>, Vec<Labelled>>,
+    pub workloads: BTreeMap<Arc<str>, BTreeMap<WorkloadKey, Labelled>>,
     /// Names of Secrets, if they were listed. Their content is never read.
     pub secrets: BTreeSet<ObjectKey>,
     /// Warning Events about Ingresses.
@@ -68,21 +62,22 @@ pub struct Network {
 impl Network {
     /// The Services of a namespace.
     pub fn services_in<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = &'a BackendService> {
-        self.services.iter().filter(move |(key, _)| *key.namespace == *namespace).map(|(_, service)| service)
+        let from = self.services.range(ObjectKey::new(namespace, "")..);
+        from.take_while(move |(key, _)| *key.namespace == *namespace).map(|(_, service)| service)
     }
 
     /// The pods of a namespace.
-    pub fn pods_in(&self, namespace: &str) -> &[BackendPod] {
-        self.pods.get(namespace).map(Vec::as_slice).unwrap_or_default()
+    pub fn pods_in<'a>(&'a self, namespace: &str) -> impl Iterator<Item = &'a BackendPod> + use<'a> {
+        self.pods.get(namespace).into_iter().flat_map(BTreeMap::values)
     }
 
     /// The pods that a Service selects.
     pub fn pods_of<'a>(&'a self, service: &'a BackendService) -> impl Iterator<Item = &'a BackendPod> {
-        self.pods_in(&service.key.namespace).iter().filter(|pod| service.selects(&pod.labels))
+        self.pods_in(&service.key.namespace).filter(|pod| service.selects(&pod.labels))
     }
 
     /// The workloads of a namespace.
-    pub fn workloads_in(&self, namespace: &str) -> &[Labelled] {
-        self.workloads.get(namespace).map(Vec::as_slice).unwrap_or_default()
+    pub fn workloads_in<'a>(&'a self, namespace: &str) -> impl Iterator<Item = &'a Labelled> + use<'a> {
+        self.workloads.get(namespace).into_iter().flat_map(BTreeMap::values)
     }
 }

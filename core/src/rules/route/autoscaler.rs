@@ -13,6 +13,14 @@ pub struct Scaled {
     pub cause: String,
 }
 
+/// Seconds until new pods have metrics.
+const METRICS: i64 = 120;
+
+/// Whether waiting does not help: a target that does not exist, or pods without requests.
+fn is_permanent(condition: &Condition) -> bool {
+    condition.kind == "AbleToScale" || condition.message.contains("missing request for")
+}
+
 /// What is wrong with an autoscaler. The conditions are those of pkg/controller/podautoscaler/horizontal.go.
 pub fn problem(autoscaler: &AutoscalerFacts, pods: &Scaled) -> Option<AutoscalerProblem> {
     let of = |condition: &Condition| AutoscalerProblem {
@@ -26,8 +34,7 @@ pub fn problem(autoscaler: &AutoscalerFacts, pods: &Scaled) -> Option<Autoscaler
         pending: pods.pending,
         pod_cause: pods.cause.clone(),
         since: condition.last_transition,
-        // Metrics of new pods take a while.
-        grace: 2 * SETTLES,
+        grace: if is_permanent(condition) { SETTLES } else { METRICS },
         evidence: vec![evidence::condition(condition)],
     };
     let has = |kind: &str, status: &str| autoscaler.condition(kind).filter(|condition| condition.status == status);

@@ -1,6 +1,6 @@
 //! The backend of a path: Service, port, selector, targetPort, endpoints.
 
-use super::{INCOMPLETE, SETTLES, target_port};
+use super::{INCOMPLETE, SETTLES, STARTS, target_port};
 use crate::api::Evidence;
 use crate::case::{BrokenHop, Hop, evidence};
 use crate::facts::route::{BackendPod, BackendRef, BackendService, Network, NetworkKind, PortRef, ServicePort};
@@ -61,7 +61,7 @@ pub(super) fn to_pods(
         return endpoints(service, &[], broken);
     }
     if !network.listed.has(NetworkKind::Pod, namespace) {
-        let mut selected = network.workloads_in(namespace).iter().filter(|of| service.selects(&of.labels)).peekable();
+        let mut selected = network.workloads_in(namespace).filter(|of| service.selects(&of.labels)).peekable();
         let is_scaled_down = selected.peek().is_some() && selected.all(|workload| workload.desired <= 0);
         return if is_scaled_down { None } else { endpoints(service, &[], broken) };
     }
@@ -130,12 +130,13 @@ fn nothing_selected(network: &Network, service: &BackendService, broken: BrokenH
         return None;
     }
     let workloads = network.workloads_in(&service.key.namespace);
-    let mut selected = workloads.iter().filter(|workload| service.selects(&workload.labels)).peekable();
+    let mut selected = workloads.filter(|workload| service.selects(&workload.labels)).peekable();
     if selected.peek().is_some() {
         // Its pods are missing, not its labels. A workload that is scaled to 0 has none on purpose.
         let workload = selected.find(|workload| workload.desired > 0)?;
         let evidence = vec![evidence::field(format!("service/{}.endpoints", service.key.name), "none")];
-        return Some(BrokenHop { hop: Hop::Endpoints, workload: display(workload), evidence, ..broken });
+        let workload = display(workload);
+        return Some(BrokenHop { hop: Hop::Endpoints, workload, grace: INCOMPLETE, evidence, ..broken });
     }
     let (selected_label, pod_label, workload) = one_label_away(network, service)
         .map_or((None, None, String::new()), |(expected, has, workload)| (Some(expected), has, workload));
@@ -149,10 +150,10 @@ fn nothing_selected(network: &Network, service: &BackendService, broken: BrokenH
             labels.next().is_none().then(|| (only.0.to_owned(), only.1.to_owned()))
         }),
         pod_label,
-        workload,
         since: service.created,
         // A Service may be created before its pods.
-        grace: INCOMPLETE,
+        grace: if workload.is_empty() { INCOMPLETE } else { SETTLES },
+        workload,
         evidence: vec![evidence::field(format!("service/{}.spec.selector", service.key.name), selector)],
         ..broken
     })
@@ -162,7 +163,7 @@ type Label = (String, String);
 
 /// The label in which the pods of the only workload nearby differ from the selector, and what they have instead.
 fn one_label_away(network: &Network, service: &BackendService) -> Option<(Label, Option<Label>, String)> {
-    let of_workloads = network.workloads_in(&service.key.namespace).iter().filter(|workload| workload.desired > 0);
+    let of_workloads = network.workloads_in(&service.key.namespace).filter(|workload| workload.desired > 0);
     let mut near = of_workloads.filter_map(|workload| {
         let (expected, has) = difference(service, &workload.labels)?;
         // With a single label nothing else shows that the workload is meant.
@@ -218,6 +219,7 @@ fn endpoints(service: &BackendService, pods: &[&BackendPod], broken: BrokenHop) 
         pod_summary: cause.map(|cause| cause.summary.clone()).unwrap_or_default(),
         unready,
         is_confirmed: service.endpoints.is_some(),
+        grace: if pods.is_empty() || cause.is_some() { broken.grace } else { STARTS },
         // The path is broken since the last pod lost its readiness.
         since: pods.iter().filter_map(|pod| pod.since).max().or(service.created),
         evidence: all,

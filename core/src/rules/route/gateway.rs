@@ -1,6 +1,6 @@
 //! Gateways: class, acceptance, then each listener.
 
-use super::{SETTLES, is_false};
+use super::{INCOMPLETE, SETTLES, is_false};
 use crate::case::{BrokenHop, Hop, evidence};
 use crate::facts::route::{GatewayFacts, Listener, Network, NetworkKind};
 use crate::facts::{Condition, ObjectKey, nearest};
@@ -32,7 +32,8 @@ pub(super) fn reported(hop: Hop, condition: &Condition) -> BrokenHop {
         is_confirmed: true,
         is_total: true,
         since: condition.last_transition,
-        grace: SETTLES,
+        // A load balancer takes minutes to get its address (`GatewayReasonAddressNotAssigned`).
+        grace: if condition.reason == "AddressNotAssigned" { INCOMPLETE } else { SETTLES },
         evidence: vec![evidence::condition(condition)],
         ..BrokenHop::default()
     }

@@ -76,8 +76,7 @@ fn tls(network: &Network, ingress: &IngressFacts) -> Option<BrokenHop> {
             message: event.message.to_string(),
             is_confirmed: true,
             since: event.first.or(event.last),
-            // A certificate can be issued a moment after the Ingress was created.
-            grace: INCOMPLETE,
+            grace: if ingress.awaits_certificate { INCOMPLETE } else { SETTLES },
             evidence: vec![evidence::event(event)],
             ..BrokenHop::default()
         })

@@ -53,6 +53,6 @@ fn may_settle(case: &WorkloadCase<'_>, broken: &BrokenHop) -> bool {
 
 /// Time of the next check, if the object or its problem is too new.
 fn not_before(case: &WorkloadCase<'_>, since: Option<Timestamp>, grace: i64) -> Option<Timestamp> {
-    let newest = since.into_iter().chain(case.workload.created).max()?;
+    let newest = since.into_iter().chain(case.workload.created).chain([case.since]).max()?;
     Some(after(newest, grace)).filter(|due| *due > case.now)
 }

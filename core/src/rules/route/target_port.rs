@@ -23,7 +23,7 @@ pub(super) fn check(
         return None;
     }
     let of_protocol = |pod: &&BackendPod| -> Vec<ContainerPort> {
-        pod.ports.iter().filter(|has| has.protocol == port.protocol).cloned().collect()
+        pod.ports.declared.iter().filter(|has| has.protocol == port.protocol).cloned().collect()
     };
     let mut declared: Vec<ContainerPort> = pods.iter().flat_map(of_protocol).collect();
     declared.sort_by(|a, b| (a.number, &a.name).cmp(&(b.number, &b.name)));
@@ -76,8 +76,8 @@ fn undeclared(
         None => port.number == only.number,
     };
     let is_used = service.ports.iter().any(leads_to);
-    let is_probed = pods.iter().any(|pod| pod.probed.contains(&number));
-    let may_be_elsewhere = pods.iter().any(|pod| pod.has_undeclared);
+    let is_probed = pods.iter().any(|pod| pod.ports.probed.contains(&number));
+    let may_be_elsewhere = pods.iter().any(|pod| pod.ports.has_undeclared);
     (only.number != number && !may_be_elsewhere && !is_beside && !is_used && !is_probed)
         .then(|| only.number.to_string())
 }

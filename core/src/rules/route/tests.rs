@@ -430,14 +430,3 @@ fn severity_depends_on_the_other_paths() {
     assert_eq!(severity(&[NO_ROUTE, missing]), Severity::Critical);
     assert_eq!(severity(&[NO_ROUTE, missing, two]), Severity::Warning);
 }
-
-#[test]
-fn a_new_object_may_exist_before_those_that_it_needs() {
-    let count = |created: &str, thresholds: Thresholds| {
-        let changes = [NO_ROUTE, ("09:00:00Z", created), ("service: {name: web,", "service: {name: wbe,")];
-        writes_with(&with(&changes), thresholds).len()
-    };
-    assert_eq!(count("09:59:30Z", Thresholds::default()), 0);
-    assert_eq!(count("09:58:30Z", Thresholds::default()), 1);
-    assert_eq!(count("09:59:30Z", Thresholds::default().for_snapshot()), 1, "a snapshot has no later state");
-}

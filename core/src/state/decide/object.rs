@@ -114,7 +114,12 @@ pub(super) fn plan_of(
 }
 
 /// Returns a decision if the object cannot be diagnosed now, or need not be.
-fn before_judging(world: &mut World, key: &WorkloadKey, object: &DiagnosisKey, now: Timestamp) -> Option<Decision> {
+pub(super) fn before_judging(
+    world: &mut World,
+    key: &WorkloadKey,
+    object: &DiagnosisKey,
+    now: Timestamp,
+) -> Option<Decision> {
     let is_listed = |source| world.cluster.is_listed(source);
     if !is_listed(Source::Objects(DiagnosisKind::Workload)) || !is_listed(Source::Pods) {
         return Some(Decision::default());

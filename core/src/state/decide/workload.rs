@@ -9,6 +9,7 @@ use crate::api::{
 use crate::case::{
     Case, Category, FailingPod, GonePod, Health, Operation, Remedy, RootKind, WorkloadCase, WorkloadFailure,
 };
+use crate::facts::route::NetworkKind;
 use crate::facts::{Labels, Lookup, LookupResult, Timestamp, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
 use crate::reconcile;
@@ -50,7 +51,13 @@ pub(in crate::state) fn all_unsettled(world: &World) -> crate::state::Touched {
     let kept = crate::facts::WorkloadKind::ALL.into_iter().flat_map(|kind| world.cluster.owners.of_kind(kind)).cloned();
     let diagnosed = world.reported.workload_records.workloads();
     let objects = world.cluster.objects.keys().cloned();
-    kept.chain(diagnosed).chain(unmatched).chain(objects).map(|key| (Subject::Workload(key), Lane::Resync)).collect()
+    let network = world.cluster.network.keys().map(|(kind, key)| kind.workload(&key));
+    kept.chain(diagnosed)
+        .chain(unmatched)
+        .chain(objects)
+        .chain(network)
+        .map(|key| (Subject::Workload(key), Lane::Resync))
+        .collect()
 }
 
 /// Removes the Warning Event from the write of a pod's diagnosis if enough Events were emitted for the same
@@ -83,7 +90,10 @@ pub(in crate::state) fn aggregate(world: &mut World, plan: &mut Plan, now: Times
 
 pub(in crate::state) fn decide(world: &mut World, key: &WorkloadKey, now: Timestamp) -> Decision {
     if key.watched_kind().is_none() {
-        return super::object::decide(world, key, now);
+        return match NetworkKind::of(key) {
+            Some(kind) => super::network::decide(world, kind, key, now),
+            None => super::object::decide(world, key, now),
+        };
     }
     let object = DiagnosisKey::of_workload(key);
     before_judging(world, key, &object, now).unwrap_or_else(|| decide_on_workload(world, key, &object, now))
@@ -509,6 +519,8 @@ pub(in crate::state) fn workload(world: &mut World, mut facts: WorkloadFacts, no
     let by_us = annotation.is_some() && is_moved_by_an_annotation(&mut facts);
     let mut touched = world.cluster.apply_overrides(&facts);
     touched.extend(annotation);
+    let affected = world.cluster.network.workload(&key, labelled.as_ref());
+    touched.extend(world.cluster.network.subjects(affected));
     if world.cluster.services.workload(&key, labelled) {
         touched.extend(world.cluster.look_at_services(&key.namespace));
     }
@@ -533,11 +545,11 @@ pub(in crate::state) fn workload_deleted(
     world.cluster.owners.forget_events(key);
     world.cluster.overrides.forget(key);
     world.reported.annotations.forget(&Bearer::Workload(key.clone()));
-    let mut touched = if world.cluster.services.workload(key, None) {
-        world.cluster.look_at_services(&key.namespace)
-    } else {
-        Vec::new()
-    };
+    let affected = world.cluster.network.workload(key, None);
+    let mut touched = world.cluster.network.subjects(affected);
+    if world.cluster.services.workload(key, None) {
+        touched.extend(world.cluster.look_at_services(&key.namespace));
+    }
     let object = DiagnosisKey::of_workload(key);
     // A write in flight may be the first one of this diagnosis.
     if !world.reported.workload_records.contains(&object.object)

@@ -4,16 +4,16 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
 use super::{AUTOSCALING, current, identity, is_of_group};
-use crate::facts::route::AutoscalerFacts;
+use crate::facts::route::{AutoscalerFacts, NetworkKind};
 use crate::wire::lenient::{Int, List, Name, Obj, Text};
 use crate::wire::meta::{self, WireCondition};
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Autoscaler {
+pub struct Autoscaler {
     api_version: Text,
     #[serde(deserialize_with = "meta::slim")]
-    metadata: ObjectMeta,
+    pub(super) metadata: ObjectMeta,
     spec: Obj<Spec>,
     status: Obj<Status>,
 }
@@ -46,7 +46,7 @@ impl Autoscaler {
         let (spec, status) = (self.spec.or_default(), self.status.or_default());
         let target = spec.scale_target_ref.or_default();
         let facts = AutoscalerFacts {
-            identity: identity(&self.metadata, "autoscaling/v2", "HorizontalPodAutoscaler"),
+            identity: identity(&self.metadata, NetworkKind::HorizontalPodAutoscaler),
             target_kind: target.kind.0,
             target: target.name.0,
             min: spec.min_replicas.or(1),

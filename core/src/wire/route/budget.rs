@@ -4,16 +4,16 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
 use super::{POLICY, identity, is_of_group};
-use crate::facts::route::{BudgetFacts, BudgetStatus};
+use crate::facts::route::{BudgetFacts, BudgetStatus, NetworkKind};
 use crate::wire::lenient::{Dict, Int, List, Obj, Text};
 use crate::wire::meta;
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Budget {
+pub struct Budget {
     api_version: Text,
     #[serde(deserialize_with = "meta::slim")]
-    metadata: ObjectMeta,
+    pub(super) metadata: ObjectMeta,
     spec: Obj<Spec>,
     status: Obj<Status>,
 }
@@ -56,7 +56,7 @@ impl Budget {
         let selector = spec.selector.0;
         let has_only_labels = selector.as_ref().is_some_and(|of| of.match_expressions.0.is_empty());
         let facts = BudgetFacts {
-            identity: identity(&self.metadata, "policy/v1", "PodDisruptionBudget"),
+            identity: identity(&self.metadata, NetworkKind::PodDisruptionBudget),
             min_available: spec.min_available.0,
             max_unavailable: spec.max_unavailable.0,
             selector: selector.map(|of| of.match_labels.into_labels()).unwrap_or_default(),

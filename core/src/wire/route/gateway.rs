@@ -4,16 +4,18 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
 use super::{GATEWAY, current, identity, is_of_group, name, object_key};
-use crate::facts::route::{GatewayClassFacts, GatewayFacts, GrantFacts, Listener as ListenerFacts, ObjectRef};
+use crate::facts::route::{
+    GatewayClassFacts, GatewayFacts, GrantFacts, Listener as ListenerFacts, NetworkKind, ObjectRef,
+};
 use crate::wire::lenient::{Int, List, Name, Obj, Text};
 use crate::wire::meta::{self, WireCondition};
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Gateway {
+pub struct Gateway {
     api_version: Text,
     #[serde(deserialize_with = "meta::slim")]
-    metadata: ObjectMeta,
+    pub(super) metadata: ObjectMeta,
     spec: Obj<Spec>,
     status: Obj<Status>,
 }
@@ -88,7 +90,7 @@ impl Gateway {
             }
         });
         Some(GatewayFacts {
-            identity: identity(&self.metadata, "gateway.networking.k8s.io/v1", "Gateway"),
+            identity: identity(&self.metadata, NetworkKind::Gateway),
             class: spec.gateway_class_name.0,
             conditions: current(status.conditions, generation),
             listeners,
@@ -98,10 +100,10 @@ impl Gateway {
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct GatewayClass {
+pub struct GatewayClass {
     api_version: Text,
     #[serde(deserialize_with = "meta::slim")]
-    metadata: ObjectMeta,
+    pub(super) metadata: ObjectMeta,
     status: Obj<Status>,
 }
 
@@ -115,10 +117,10 @@ impl GatewayClass {
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct ReferenceGrant {
+pub struct ReferenceGrant {
     api_version: Text,
     #[serde(deserialize_with = "meta::slim")]
-    metadata: ObjectMeta,
+    pub(super) metadata: ObjectMeta,
     spec: Obj<GrantSpec>,
 }
 
@@ -145,6 +147,7 @@ impl ReferenceGrant {
         };
         let facts = GrantFacts {
             namespace: meta::namespace(&self.metadata).to_owned(),
+            name: name(&self.metadata).to_owned(),
             from: objects(spec.from),
             to: objects(spec.to),
         };

@@ -5,17 +5,18 @@ use serde::Deserialize;
 
 use super::{GATEWAY, current, identity, is_of_group, object_key};
 use crate::facts::route::{
-    BackendRef, ParentRef as ParentFacts, ParentStatus as ParentStatusFacts, PortRef, RouteFacts, RouteRule,
+    BackendRef, NetworkKind, ParentRef as ParentFacts, ParentStatus as ParentStatusFacts, PortRef, RouteFacts,
+    RouteRule,
 };
 use crate::wire::lenient::{Int, List, Name, Obj, Text, Texts};
 use crate::wire::meta::{self, WireCondition};
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Route {
+pub struct Route {
     api_version: Text,
     #[serde(deserialize_with = "meta::slim")]
-    metadata: ObjectMeta,
+    pub(super) metadata: ObjectMeta,
     spec: Obj<Spec>,
     status: Obj<Status>,
 }
@@ -115,7 +116,7 @@ impl ParentRef {
 }
 
 impl Route {
-    pub(super) fn into_facts(self, kind: &str) -> Option<RouteFacts> {
+    pub(super) fn into_facts(self, kind: NetworkKind) -> Option<RouteFacts> {
         if !is_of_group(&self.api_version, GATEWAY) {
             return None;
         }
@@ -146,7 +147,7 @@ impl Route {
         });
         Some(RouteFacts {
             status: status.collect(),
-            identity: identity(&self.metadata, "gateway.networking.k8s.io/v1", kind),
+            identity: identity(&self.metadata, kind),
             hostnames: spec.hostnames.0,
             parents: spec.parent_refs.map(|parent| parent.into_facts(namespace)),
             rules,

@@ -4,16 +4,16 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
 use super::{NETWORKING, identity, is_of_group, name, object_key};
-use crate::facts::route::{BackendRef, IngressClassFacts, IngressFacts, IngressPath, PortRef};
+use crate::facts::route::{BackendRef, IngressClassFacts, IngressFacts, IngressPath, NetworkKind, PortRef};
 use crate::wire::lenient::{Int, List, Name, Obj, Text};
 use crate::wire::meta;
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Ingress {
+pub struct Ingress {
     api_version: Text,
     #[serde(deserialize_with = "meta::slim")]
-    metadata: ObjectMeta,
+    pub(super) metadata: ObjectMeta,
     spec: Obj<Spec>,
     status: Obj<Status>,
 }
@@ -92,7 +92,7 @@ struct Address {}
 
 impl Ingress {
     pub(super) fn into_facts(self) -> Option<IngressFacts> {
-        let identity = identity(&self.metadata, "networking.k8s.io/v1", "Ingress");
+        let identity = identity(&self.metadata, NetworkKind::Ingress);
         let namespace = meta::namespace(&self.metadata);
         let spec = self.spec.or_default();
         let mut paths = Vec::new();
@@ -110,7 +110,10 @@ impl Ingress {
             let backend = backend.into_facts(namespace, "/spec/defaultBackend/service".to_owned());
             paths.push(IngressPath { host: String::new(), path: String::new(), backend });
         }
-        let annotation = self.metadata.annotations.as_ref().and_then(|all| all.get(meta::INGRESS_CLASS)).cloned();
+        let annotations = self.metadata.annotations.as_ref();
+        let annotation = annotations.and_then(|all| all.get(meta::INGRESS_CLASS)).cloned();
+        let awaits_certificate =
+            annotations.is_some_and(|all| meta::CERTIFICATES.iter().any(|key| all.contains_key(*key)));
         let addresses = self.status.or_default().load_balancer.or_default().ingress.0;
         is_of_group(&self.api_version, NETWORKING).then(|| IngressFacts {
             identity,
@@ -118,6 +121,7 @@ impl Ingress {
             annotated_class: annotation.filter(|class| !class.is_empty()),
             paths,
             tls_secrets: spec.tls.into_iter().filter_map(|tls| tls.secret_name.non_empty()).collect(),
+            awaits_certificate,
             has_address: !addresses.is_empty(),
         })
     }
@@ -136,10 +140,10 @@ impl Backend {
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct IngressClass {
+pub struct IngressClass {
     api_version: Text,
     #[serde(deserialize_with = "meta::slim")]
-    metadata: ObjectMeta,
+    pub(super) metadata: ObjectMeta,
 }
 
 impl IngressClass {
