@@ -241,8 +241,8 @@ pub struct RunArgs {
     /// commas. The operator needs the permission to read them: `shindan rules rbac KIND` prints the role
     #[arg(long, visible_alias = "kind", env = "SHINDAN_KINDS", value_name = "PLURAL.GROUP", value_delimiter = ',', value_parser = CustomKind::parse)]
     pub kinds: Vec<CustomKind>,
-    /// Also diagnose the path of a request (Ingress, Gateway, HTTPRoute, GRPCRoute, Service), HorizontalPodAutoscalers and
-    /// PodDisruptionBudgets; needs the permission to read them (deploy/components/network)
+    /// Also diagnose the path of a request (Ingress, Gateway, HTTPRoute, GRPCRoute, Service), HorizontalPodAutoscalers,
+    /// PodDisruptionBudgets and unused claims; needs the permission to read them (deploy/components/network)
     #[arg(long, env = "SHINDAN_NETWORK")]
     pub network: bool,
     /// How long a diagnosis is kept after the pod has recovered or was deleted

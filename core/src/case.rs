@@ -25,7 +25,7 @@ pub use ownership::{immediate as immediate_workload, top as top_workload};
 pub use pod::{Case, Ledger, Observed, PastRun, Thresholds};
 pub use pod_status::pod_status;
 pub use roots::RootKind;
-pub use route::{AutoscalerProblem, BrokenHop, BudgetProblem, Hop};
+pub use route::{AutoscalerProblem, BrokenHop, BudgetProblem, ClaimProblem, Hop};
 pub use summary::{Summary, SummaryParts};
 pub use verdict::{Category, Recovery, Specificity, Verdict};
 pub use workload::{

@@ -9,11 +9,11 @@
 //!   what to do. `# must-name: TEXT | TEXT` accepts either.
 //!
 //! Each diagnosis needs a line, and each line a diagnosis. A human writes the lines; no tool rewrites them. Records of
-//! severity Info on nodes and workloads are not failures and need no line.
+//! severity Info on nodes are not failures and need no line.
 
 use std::fmt;
 
-use crate::api::{DiagnosisState, Severity};
+use crate::api::{DiagnosisKind, DiagnosisState, Severity};
 use crate::case::Thresholds;
 use crate::facts::Timestamp;
 use crate::offline::Report;
@@ -158,8 +158,10 @@ pub fn expected(text: &str) -> Result<Option<Vec<Expectation>>, String> {
 /// The diagnoses of failures in a report.
 pub fn failing(report: &Report) -> impl Iterator<Item = &reconcile::Write> {
     let pods = report.pods.iter().filter(|write| write.object.head().state == DiagnosisState::Active);
-    let others = report.nodes_and_workloads.iter().filter(|write| write.object.head().severity != Severity::Info);
-    pods.chain(others)
+    let is_note = |write: &&reconcile::Write| {
+        write.key.kind == DiagnosisKind::Node && write.object.head().severity == Severity::Info
+    };
+    pods.chain(report.nodes_and_workloads.iter().filter(move |write| !is_note(write)))
 }
 
 /// All failures in a report, sorted.

@@ -46,6 +46,7 @@ pub(crate) mod sidecar;
 pub(crate) mod slow_restarts;
 pub(crate) mod termination;
 pub(crate) mod unknown;
+pub(crate) mod unused_claim;
 pub(crate) mod volume;
 mod waits_for;
 pub(crate) mod warning;
@@ -224,5 +225,6 @@ pub const ALL: &[&Definition] = &[
     &slow_restarts::SlowRestarts::DEFINITION,
     &termination::Termination::DEFINITION,
     &unknown::Unknown::DEFINITION,
+    &unused_claim::UnusedClaim::DEFINITION,
     &volume::Volume::DEFINITION,
 ];

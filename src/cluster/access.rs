@@ -76,7 +76,7 @@ pub const LEASE: Access =
 pub const PREVIOUS_LOGS: Access = access("", "pods/log", &["get"], "the last log lines of a terminated container");
 
 /// Permissions of `--network`, in a separate role, in addition to pods and Services.
-pub const NETWORK: [Access; 10] = [
+pub const NETWORK: [Access; 11] = [
     access("networking.k8s.io", "ingresses", WATCH, "paths of requests"),
     of_cluster("networking.k8s.io", "ingressclasses", WATCH, "whether the class of an Ingress exists"),
     access("gateway.networking.k8s.io", "gateways", WATCH, "paths of requests"),
@@ -87,6 +87,7 @@ pub const NETWORK: [Access; 10] = [
     access("discovery.k8s.io", "endpointslices", WATCH, "whether a Service has ready endpoints"),
     access("autoscaling", "horizontalpodautoscalers", WATCH, "why an autoscaler does not scale"),
     access("policy", "poddisruptionbudgets", WATCH, "which budget blocks a drain"),
+    access("", "persistentvolumeclaims", WATCH, "claims that no pod uses"),
 ];
 
 /// Permissions of `--annotate`, in a separate role. RBAC cannot restrict them to the one annotation that is written.

@@ -14,7 +14,7 @@ use shindan_core::facts::route::NetworkKind;
 use shindan_core::state::{Change, NetworkChange};
 use shindan_core::wire::{
     Autoscaler, Budget, EndpointSlice, Gateway, GatewayClass, Ingress, IngressClass, Interner, NetworkResource,
-    NetworkWire, ReferenceGrant, Route, Service,
+    NetworkWire, PersistentVolumeClaim, ReferenceGrant, Route, Service,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -50,6 +50,7 @@ pub fn spawn(client: &Client, scope: &Scope, changes: &mpsc::Sender<Change>, hea
             NetworkKind::EndpointSlice => starter.start::<EndpointSlice>(kind),
             NetworkKind::HorizontalPodAutoscaler => starter.start::<Autoscaler>(kind),
             NetworkKind::PodDisruptionBudget => starter.start::<Budget>(kind),
+            NetworkKind::PersistentVolumeClaim => starter.start::<PersistentVolumeClaim>(kind),
             // Pods are watched anyway, and Secrets never.
             NetworkKind::Pod | NetworkKind::Secret => {}
         }

@@ -17,9 +17,9 @@ pub(super) const ACTION: Action = Action {
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let (service, key, value) = (ask.with("service")?, ask.with("key")?, ask.with("value")?);
     let patch = serde_json::json!({"spec": {"selector": {key: value}}}).to_string();
-    let prefix = ask.target.as_ref()?.command_prefix();
-    Some(remedy::command(
-        ask.remedy(),
-        format!("{prefix} patch service {} -p {}", shell_word(service), shell_word(&patch)),
-    ))
+    let target = ask.target.as_ref()?;
+    let command =
+        format!("{} patch service {} -p {}", target.command_prefix(), shell_word(service), shell_word(&patch));
+    // A Service mostly has the manager of the object that it is meant for, or that leads to it.
+    Some(remedy::command(target.with_source(ask.remedy()), command))
 }

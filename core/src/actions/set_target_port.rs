@@ -31,5 +31,7 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
         shell_word(service),
         shell_word(&patch.to_string())
     );
-    (ask.with("from") != Some(to)).then(|| remedy::command(ask.remedy(), command))
+    // A Service mostly has the manager of the object that leads to it.
+    let remedy = ask.target.as_ref()?.with_source(ask.remedy());
+    (ask.with("from") != Some(to)).then(|| remedy::command(remedy, command))
 }

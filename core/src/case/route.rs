@@ -111,6 +111,15 @@ pub struct AutoscalerProblem {
     pub evidence: Vec<Evidence>,
 }
 
+/// A claim that no pod uses.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ClaimProblem {
+    pub size: String,
+    pub class: String,
+    pub grace: i64,
+    pub evidence: Vec<Evidence>,
+}
+
 /// What is wrong with a disruption budget.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct BudgetProblem {

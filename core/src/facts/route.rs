@@ -5,6 +5,7 @@
 mod autoscaler;
 mod backend;
 mod budget;
+mod claim;
 mod gateway;
 mod ingress;
 mod network;
@@ -18,6 +19,7 @@ pub use self::backend::{
     SliceFacts,
 };
 pub use self::budget::{BudgetFacts, BudgetStatus};
+pub use self::claim::VolumeClaimFacts;
 pub use self::gateway::{
     GatewayClassFacts, GatewayFacts, GrantFacts, Listener, ObjectRef, ParentRef, ParentStatus, RouteFacts, RouteRule,
 };

@@ -13,6 +13,7 @@ pub(super) fn fill(world: &mut World, dump: &mut Dump, now: Timestamp) {
     let mut objects = std::mem::take(&mut dump.network);
     let slices = slices(dump);
     objects.extend(dump.services.iter().filter_map(Service::backend).map(NetworkObject::Service));
+    objects.extend(dump.claims.iter().map(|claim| NetworkObject::Claim(claim.stored())));
     if objects.is_empty() {
         return;
     }

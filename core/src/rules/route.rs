@@ -7,6 +7,7 @@
 mod autoscaler;
 mod backend;
 mod budget;
+mod claim;
 mod gateway;
 mod http_route;
 mod ingress;
@@ -18,10 +19,13 @@ mod tests;
 
 pub use self::autoscaler::{Scaled, problem as autoscaler_problem};
 pub use self::budget::{Evicted, problem as budget_problem};
+pub use self::claim::problem as claim_problem;
 pub use self::gateway::walk as walk_gateway;
 pub use self::http_route::walk as walk_route;
 pub use self::ingress::walk as walk_ingress;
-pub use self::judge::{autoscaler as judge_autoscaler, budget as judge_budget, route as judge_route};
+pub use self::judge::{
+    autoscaler as judge_autoscaler, budget as judge_budget, claim as judge_claim, route as judge_route,
+};
 pub use self::service::walk as walk_service;
 
 use crate::facts::Condition;

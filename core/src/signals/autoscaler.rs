@@ -2,7 +2,7 @@
 
 use super::signal;
 use crate::case::{AutoscalerProblem, WorkloadCase};
-use crate::message::text;
+use crate::message::{Message, text};
 
 signal! {
     /// A HorizontalPodAutoscaler that cannot scale its target.
@@ -19,8 +19,8 @@ signal! {
     /// Reason of the condition. Source: status.conditions[].reason.
     "reason": fn reason_text(&self) -> &str { &self.problem.reason }
 
-    /// Message of the condition. Source: status.conditions[].message.
-    "message": fn message_text(&self) -> String { text::line(&self.problem.message, 140) }
+    /// The error in the message of the condition, without what wraps it. Source: status.conditions[].message.
+    "message": fn message_text(&self) -> String { text::line(Message::parse(&self.problem.message).leaf(), 160) }
 
     /// The target, kind and name: `Deployment web`. Source: spec.scaleTargetRef.
     "target": fn target(&self) -> String { format!("{} {}", self.problem.target_kind, self.problem.target) }

@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::lenient::{Name, Obj, Text};
 use super::meta;
+use crate::facts::route::{NetworkKind, VolumeClaimFacts};
 use crate::facts::{ClaimClass, ClaimFacts, ClassFacts, EventFacts, parse_bytes};
 
 /// Reasons of Events about binding and provisioning. The other Events of a claim are noise.
@@ -97,6 +98,18 @@ impl PersistentVolumeClaim {
     fn size(&self) -> Option<i64> {
         let spec = self.spec.0.as_ref()?;
         parse_bytes(&spec.resources.0.as_ref()?.requests.0.as_ref()?.storage)
+    }
+
+    /// The claim as far as it matters whether a pod uses it.
+    pub fn stored(&self) -> VolumeClaimFacts {
+        let class = match self.class() {
+            ClaimClass::Named(name) => name.to_string(),
+            ClaimClass::Unset | ClaimClass::Without | ClaimClass::Unknown => String::new(),
+        };
+        let spec = self.spec.0.as_ref().and_then(|spec| spec.resources.0.as_ref());
+        let size = spec.and_then(|of| of.requests.0.as_ref()).map(|of| of.storage.0.clone()).unwrap_or_default();
+        let identity = super::route::identity(&self.metadata, NetworkKind::PersistentVolumeClaim);
+        VolumeClaimFacts { identity, is_bound: self.is_bound(), size, class }
     }
 
     fn facts(&self, events: &[EventFacts]) -> ClaimFacts {

@@ -20,6 +20,7 @@ pub use self::budget::Budget;
 pub use self::gateway::{Gateway, GatewayClass, ReferenceGrant};
 pub use self::http_route::Route;
 pub use self::ingress::{Ingress, IngressClass};
+use super::claim::PersistentVolumeClaim;
 use super::lenient::List;
 use super::meta::{self, WireCondition};
 use super::service::{EndpointSlice, Service};
@@ -64,6 +65,7 @@ network_wire! {
     EndpointSlice => |of, _| of.slice().map(NetworkObject::Slice);
     Autoscaler => |of, _| of.into_facts().map(NetworkObject::Autoscaler);
     Budget => |of, _| of.into_facts().map(NetworkObject::Budget);
+    PersistentVolumeClaim => |of, _| Some(NetworkObject::Claim(of.stored()));
 }
 
 /// An object of a kind whose served version is known only when the operator runs.
@@ -123,7 +125,11 @@ pub(super) fn read<'de, D: Deserializer<'de>>(kind: &str, d: D) -> Result<Option
         NetworkKind::HorizontalPodAutoscaler => of::<Autoscaler, D>(known, d),
         NetworkKind::PodDisruptionBudget => of::<Budget, D>(known, d),
         // Read as such: they matter for pods too.
-        NetworkKind::Service | NetworkKind::EndpointSlice | NetworkKind::Pod | NetworkKind::Secret => {
+        NetworkKind::Service
+        | NetworkKind::EndpointSlice
+        | NetworkKind::PersistentVolumeClaim
+        | NetworkKind::Pod
+        | NetworkKind::Secret => {
             serde::de::IgnoredAny::deserialize(d)?;
             Ok(None)
         }
@@ -150,7 +156,7 @@ fn object_key(namespace: &str, name: &str) -> ObjectKey {
 }
 
 /// The identity of an object of a namespaced kind.
-fn identity(meta: &ObjectMeta, of: NetworkKind) -> Identity {
+pub(super) fn identity(meta: &ObjectMeta, of: NetworkKind) -> Identity {
     let kind = of.as_str();
     let workload = WorkloadName {
         api_version: of.api_version().into(),

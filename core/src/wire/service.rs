@@ -163,6 +163,8 @@ impl Service {
             uid: meta::uid(&self.metadata),
             created: meta::created(&self.metadata),
             deleting: self.metadata.deletion_timestamp.is_some(),
+            manager: meta::manager(&self.metadata),
+            overrides: meta::overrides(&self.metadata),
             is_external: spec.is_some_and(|spec| &*spec.r#type == "ExternalName"),
             is_headless: spec.is_some_and(|spec| &*spec.cluster_ip == "None"),
             selector: spec.map(|spec| spec.selector.clone().into_labels()).unwrap_or_default(),

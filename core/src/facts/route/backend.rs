@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Identity, NetworkKind};
-use crate::facts::{Labels, ObjectKey, Timestamp, WorkloadKey, WorkloadName};
+use crate::facts::{Labels, Manager, ObjectKey, Overrides, Timestamp, WorkloadKey, WorkloadName};
 
 /// A port by its number or by its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +42,8 @@ pub struct BackendService {
     pub uid: Arc<str>,
     pub created: Option<Timestamp>,
     pub deleting: bool,
+    pub manager: Option<Box<Manager>>,
+    pub overrides: Option<Box<Overrides>>,
     /// `type: ExternalName`: an alias for a name outside of the cluster, without endpoints.
     pub is_external: bool,
     pub is_headless: bool,
@@ -66,6 +68,8 @@ impl BackendService {
             uid: self.uid.clone(),
             created: self.created,
             deleting: self.deleting,
+            manager: self.manager.clone(),
+            overrides: self.overrides.clone(),
             ..Identity::default()
         }
     }
@@ -125,6 +129,8 @@ pub struct BackendPod {
     pub since: Option<Timestamp>,
     /// The workload of a pod that is Pending.
     pub pending_of: Option<WorkloadKey>,
+    /// Names of the claims that it uses.
+    pub claims: Vec<Arc<str>>,
     /// Shared by pods of one template.
     pub ports: Arc<PodPorts>,
     /// Its diagnosis.

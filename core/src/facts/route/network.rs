@@ -53,6 +53,8 @@ pub struct Network {
     pub pods: BTreeMap<Arc<str>, BTreeMap<Arc<str>, BackendPod>>,
     /// Workloads with pods that a Service can select, by namespace.
     pub workloads: BTreeMap<Arc<str>, BTreeMap<WorkloadKey, Labelled>>,
+    /// Names of the claims that the templates of workloads use, by namespace.
+    pub template_claims: BTreeMap<Arc<str>, BTreeMap<WorkloadKey, BTreeSet<String>>>,
     /// Names of Secrets, if they were listed. Their content is never read.
     pub secrets: BTreeSet<ObjectKey>,
     /// Warning Events about Ingresses.
@@ -76,8 +78,25 @@ impl Network {
         self.pods_in(&service.key.namespace).filter(|pod| service.selects(&pod.labels))
     }
 
+    /// Whether a pod or the template of a workload uses a claim, or a StatefulSet keeps it for a pod that is not there now.
+    pub fn uses_claim(&self, namespace: &str, name: &str) -> bool {
+        let is_of_template =
+            |claims: &BTreeMap<WorkloadKey, BTreeSet<String>>| claims.values().any(|of| of.contains(name));
+        self.pods_in(namespace).any(|pod| pod.claims.iter().any(|claim| **claim == *name))
+            || self.template_claims.get(namespace).is_some_and(is_of_template)
+            || self.workloads_in(namespace).any(|of| is_of_stateful_set(&of.key, name))
+    }
+
     /// The workloads of a namespace.
     pub fn workloads_in<'a>(&'a self, namespace: &str) -> impl Iterator<Item = &'a Labelled> + use<'a> {
         self.workloads.get(namespace).into_iter().flat_map(BTreeMap::values)
     }
+}
+
+/// Whether a claim has the name of one that this StatefulSet makes: `TEMPLATE-SET-ORDINAL`.
+fn is_of_stateful_set(workload: &WorkloadKey, claim: &str) -> bool {
+    let Some((rest, ordinal)) = claim.rsplit_once('-') else { return false };
+    let is_ordinal = !ordinal.is_empty() && ordinal.bytes().all(|byte| byte.is_ascii_digit());
+    let template = rest.strip_suffix(&*workload.name).and_then(|rest| rest.strip_suffix('-'));
+    &*workload.kind == "StatefulSet" && is_ordinal && template.is_some_and(|of| !of.is_empty())
 }

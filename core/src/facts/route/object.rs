@@ -2,7 +2,7 @@
 
 use super::{
     AutoscalerFacts, BackendService, BudgetFacts, GatewayClassFacts, GatewayFacts, GrantFacts, Identity,
-    IngressClassFacts, IngressFacts, RouteFacts, SliceFacts,
+    IngressClassFacts, IngressFacts, RouteFacts, SliceFacts, VolumeClaimFacts,
 };
 use crate::facts::{ObjectKey, WorkloadKey, WorkloadName};
 
@@ -20,6 +20,7 @@ pub enum NetworkKind {
     EndpointSlice,
     HorizontalPodAutoscaler,
     PodDisruptionBudget,
+    PersistentVolumeClaim,
     Pod,
     /// Only its name is read, and only in dumps.
     Secret,
@@ -27,7 +28,7 @@ pub enum NetworkKind {
 
 impl NetworkKind {
     /// The kinds of objects that are a [`NetworkObject`].
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Ingress,
         Self::IngressClass,
         Self::Gateway,
@@ -39,6 +40,7 @@ impl NetworkKind {
         Self::EndpointSlice,
         Self::HorizontalPodAutoscaler,
         Self::PodDisruptionBudget,
+        Self::PersistentVolumeClaim,
     ];
 
     pub const fn as_str(self) -> &'static str {
@@ -54,6 +56,7 @@ impl NetworkKind {
             Self::EndpointSlice => "EndpointSlice",
             Self::HorizontalPodAutoscaler => "HorizontalPodAutoscaler",
             Self::PodDisruptionBudget => "PodDisruptionBudget",
+            Self::PersistentVolumeClaim => "PersistentVolumeClaim",
             Self::Pod => "Pod",
             Self::Secret => "Secret",
         }
@@ -65,7 +68,7 @@ impl NetworkKind {
             Self::Ingress | Self::IngressClass => "networking.k8s.io/v1",
             Self::Gateway | Self::GatewayClass | Self::HttpRoute | Self::GrpcRoute => "gateway.networking.k8s.io/v1",
             Self::ReferenceGrant => "gateway.networking.k8s.io/v1beta1",
-            Self::Service | Self::Pod | Self::Secret => "v1",
+            Self::Service | Self::PersistentVolumeClaim | Self::Pod | Self::Secret => "v1",
             Self::EndpointSlice => "discovery.k8s.io/v1",
             Self::HorizontalPodAutoscaler => "autoscaling/v2",
             Self::PodDisruptionBudget => "policy/v1",
@@ -105,6 +108,7 @@ impl NetworkKind {
                 | Self::Service
                 | Self::HorizontalPodAutoscaler
                 | Self::PodDisruptionBudget
+                | Self::PersistentVolumeClaim
         )
     }
 }
@@ -122,6 +126,7 @@ pub enum NetworkObject {
     Slice(SliceFacts),
     Autoscaler(AutoscalerFacts),
     Budget(BudgetFacts),
+    Claim(VolumeClaimFacts),
 }
 
 impl NetworkObject {
@@ -133,6 +138,7 @@ impl NetworkObject {
             Self::Route(of_kind) => of(&of_kind.identity),
             Self::Autoscaler(of_kind) => of(&of_kind.identity),
             Self::Budget(of_kind) => of(&of_kind.identity),
+            Self::Claim(of_kind) => of(&of_kind.identity),
             Self::IngressClass(class) => ObjectKey::new("", class.name.as_str()),
             Self::GatewayClass(class) => ObjectKey::new("", class.name.as_str()),
             Self::Grant(grant) => ObjectKey::new(grant.namespace.as_str(), grant.name.as_str()),

@@ -1,12 +1,13 @@
 //! From a problem to the failure of its object.
 
 use crate::api::Severity;
-use crate::case::{AutoscalerProblem, BrokenHop, BudgetProblem, Hop, WorkloadCase, WorkloadJudged};
+use crate::case::{AutoscalerProblem, BrokenHop, BudgetProblem, ClaimProblem, Hop, WorkloadCase, WorkloadJudged};
 use crate::facts::{Timestamp, after};
 use crate::rules::workload::failure_of_object;
 use crate::signals::autoscaler::Autoscaler;
 use crate::signals::disruption_budget::DisruptionBudget;
 use crate::signals::route::Route;
+use crate::signals::unused_claim::UnusedClaim;
 
 /// Judges an object on the path of a request by its first broken hop.
 pub fn route(case: &WorkloadCase<'_>, broken: Option<&BrokenHop>) -> WorkloadJudged {
@@ -39,6 +40,16 @@ pub fn budget(case: &WorkloadCase<'_>, problem: Option<&BudgetProblem>) -> Workl
     }
     let signal = DisruptionBudget { case, problem };
     failure_of_object(case, ("EvictionBlocked", Severity::Warning), &signal, &problem.evidence, problem.since)
+}
+
+/// Judges a claim by its problem. It harms nothing but the bill.
+pub fn claim(case: &WorkloadCase<'_>, problem: Option<&ClaimProblem>) -> WorkloadJudged {
+    let Some(problem) = problem else { return WorkloadJudged::default() };
+    if let Some(wake) = not_before(case, None, problem.grace) {
+        return WorkloadJudged::later(wake);
+    }
+    let signal = UnusedClaim { case, problem };
+    failure_of_object(case, ("Unused", Severity::Info), &signal, &problem.evidence, None)
 }
 
 /// Whether a new failure may end by itself. A snapshot has no later state, and often no time that is newer than its

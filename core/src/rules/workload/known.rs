@@ -11,6 +11,7 @@ use crate::signals::pod_creation::PodCreation;
 use crate::signals::rollout::Rollout;
 use crate::signals::route::Route;
 use crate::signals::service::MismatchedService;
+use crate::signals::unused_claim::UnusedClaim;
 
 const ROLLOUT: &Definition = &Rollout::DEFINITION;
 const JOB: &Definition = &FailedJob::DEFINITION;
@@ -21,10 +22,11 @@ const POD_CREATION: &Definition = &PodCreation::DEFINITION;
 const ROUTE: &Definition = &Route::DEFINITION;
 const AUTOSCALER: &Definition = &Autoscaler::DEFINITION;
 const BUDGET: &Definition = &DisruptionBudget::DEFINITION;
+const UNUSED_CLAIM: &Definition = &UnusedClaim::DEFINITION;
 
 /// Causes that only workloads have, never pods.
 pub(crate) fn known() -> impl Iterator<Item = Known> {
-    let all = [ROLLOUT, JOB, CRON_JOB, SERVICE, POD_CREATION, OBJECT, ROUTE, AUTOSCALER, BUDGET];
+    let all = [ROLLOUT, JOB, CRON_JOB, SERVICE, POD_CREATION, OBJECT, ROUTE, AUTOSCALER, BUDGET, UNUSED_CLAIM];
     all.into_iter().flat_map(|signal| catalog::known(signal.name))
 }
 
@@ -35,7 +37,7 @@ fn is_of(signal: &Definition, cause: &str) -> bool {
 /// Whether only objects that are no workloads have this cause.
 #[cfg(test)]
 pub(super) fn is_of_object(cause: &str) -> bool {
-    [OBJECT, ROUTE, AUTOSCALER, BUDGET].into_iter().any(|signal| is_of(signal, cause))
+    [OBJECT, ROUTE, AUTOSCALER, BUDGET, UNUSED_CLAIM].into_iter().any(|signal| is_of(signal, cause))
 }
 
 /// Whether a workload has this cause only because its pods fail.

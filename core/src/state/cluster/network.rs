@@ -94,6 +94,7 @@ impl NetworkState {
                 NetworkObject::Route(of) => of.identity.clone(),
                 NetworkObject::Autoscaler(of) => of.identity.clone(),
                 NetworkObject::Budget(of) => of.identity.clone(),
+                NetworkObject::Claim(of) => of.identity.clone(),
                 _ => return None,
             },
         };
@@ -181,6 +182,7 @@ impl NetworkState {
             NetworkObject::Route(_) => NetworkKind::HttpRoute,
             NetworkObject::Autoscaler(_) => NetworkKind::HorizontalPodAutoscaler,
             NetworkObject::Budget(_) => NetworkKind::PodDisruptionBudget,
+            NetworkObject::Claim(_) => NetworkKind::PersistentVolumeClaim,
             _ => return Affected::new(),
         };
         let mut affected = self.take(kind, &key);
@@ -324,8 +326,9 @@ impl NetworkState {
         }
         let before = of_namespace.insert(pod.key.name.clone(), pod.clone());
         let mut affected = self.reached_by(&pod);
-        if let Some(before) = before.filter(|before| before.labels != pod.labels || before.pending_of != pod.pending_of)
-        {
+        if let Some(before) = before.filter(|before| {
+            before.labels != pod.labels || before.pending_of != pod.pending_of || before.claims != pod.claims
+        }) {
             affected.extend(self.reached_by(&before));
         }
         affected
@@ -373,6 +376,7 @@ impl NetworkState {
                 affected.insert((NetworkKind::PodDisruptionBudget, key.clone()));
             }
         }
+        affected.extend(self.of_claims(namespace, pod.claims.iter().map(|claim| &**claim)));
         for (key, object) in of_kind(NetworkKind::HorizontalPodAutoscaler) {
             if matches!(object, NetworkObject::Autoscaler(of) if pod.pending_of.as_ref().is_some_and(|w| of.targets(w)))
             {
@@ -382,16 +386,29 @@ impl NetworkState {
         affected
     }
 
+    /// The claims with these names.
+    fn of_claims<'c>(&self, namespace: &Arc<str>, names: impl Iterator<Item = &'c str>) -> Affected {
+        let keys = names.map(|name| ObjectKey::new(namespace.clone(), name));
+        let known = keys.filter(|key| self.object(NetworkKind::PersistentVolumeClaim, key).is_some());
+        known.map(|key| (NetworkKind::PersistentVolumeClaim, key)).collect()
+    }
+
     fn of_services(&self, namespace: &Arc<str>, is_meant: impl Fn(&BackendService) -> bool) -> Affected {
         let services = self.network.services_in(namespace).filter(|service| is_meant(service));
         services.flat_map(|service| self.with_users(NetworkKind::Service, service.key.clone())).collect()
     }
 
-    /// Registers the labels of a workload's pods; `None`: it was deleted.
-    pub(in crate::state) fn workload(&mut self, key: &WorkloadKey, labelled: Option<&Labelled>) -> Affected {
+    /// Registers the labels of a workload's pods, and the claims of its template; `None`, and none: it was deleted.
+    pub(in crate::state) fn workload(
+        &mut self,
+        key: &WorkloadKey,
+        labelled: Option<&Labelled>,
+        claims: BTreeSet<String>,
+    ) -> Affected {
         if !self.is_on {
             return Affected::new();
         }
+        let mut affected = self.template_claims(key, claims);
         let of_namespace = self.network.workloads.entry(key.namespace.clone()).or_default();
         let before = match labelled {
             Some(labelled) => of_namespace.insert(key.clone(), labelled.clone()),
@@ -401,13 +418,31 @@ impl NetworkState {
             self.network.workloads.remove(&key.namespace);
         }
         if before.as_ref() == labelled {
-            return Affected::new();
+            return affected;
         }
         let labels: Vec<Labels> = before.iter().chain(labelled).map(|of| of.labels.clone()).collect();
         let network = &self.network;
-        self.of_services(&key.namespace, |service| {
+        affected.extend(self.of_services(&key.namespace, |service| {
             labels.iter().any(|labels| service.selects(labels)) || network.pods_of(service).next().is_none()
-        })
+        }));
+        affected
+    }
+
+    fn template_claims(&mut self, key: &WorkloadKey, claims: BTreeSet<String>) -> Affected {
+        let all = &mut self.network.template_claims;
+        if claims.is_empty() && !all.contains_key(&key.namespace) {
+            return Affected::new();
+        }
+        let of_namespace = all.entry(key.namespace.clone()).or_default();
+        let before = of_namespace.remove(key).unwrap_or_default();
+        let changed: Vec<String> = before.symmetric_difference(&claims).cloned().collect();
+        if !claims.is_empty() {
+            of_namespace.insert(key.clone(), claims);
+        }
+        if of_namespace.is_empty() {
+            all.remove(&key.namespace);
+        }
+        self.of_claims(&key.namespace, changed.iter().map(String::as_str))
     }
 
     /// The subjects of affected objects. Nothing is decided before the network is known.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::object::{before_judging, plan_of};
-use crate::case::{AutoscalerProblem, BrokenHop, BudgetProblem, WorkloadCase, WorkloadJudged};
+use crate::case::{AutoscalerProblem, BrokenHop, BudgetProblem, ClaimProblem, WorkloadCase, WorkloadJudged};
 use crate::facts::route::{AutoscalerFacts, BackendPod, BudgetFacts, NetworkKind, NetworkObject, PodCause};
 use crate::facts::{Names, ObjectKey, Timestamp, WorkloadKey};
 use crate::reconcile::DiagnosisKey;
@@ -91,6 +91,7 @@ enum Finding {
     Path(Option<Box<BrokenHop>>),
     Scaling(Option<AutoscalerProblem>),
     Eviction(Option<BudgetProblem>),
+    Unused(Option<ClaimProblem>),
 }
 
 impl Finding {
@@ -105,6 +106,7 @@ impl Finding {
             }),
             Self::Scaling(problem) => problem.as_ref().map(|of| format!("{} {}", of.condition, of.reason)),
             Self::Eviction(problem) => problem.as_ref().map(|of| of.node.clone()),
+            Self::Unused(problem) => problem.as_ref().map(|_| String::new()),
         }
     }
 
@@ -113,6 +115,7 @@ impl Finding {
             Self::Path(broken) => route::judge_route(case, broken.as_deref()),
             Self::Scaling(problem) => route::judge_autoscaler(case, problem.as_ref()),
             Self::Eviction(problem) => route::judge_budget(case, problem.as_ref()),
+            Self::Unused(problem) => route::judge_claim(case, problem.as_ref()),
         }
     }
 }
@@ -130,6 +133,7 @@ fn find(cluster: &ClusterState, kind: NetworkKind, key: &ObjectKey) -> Option<Fi
             NetworkObject::Route(of) => path(route::walk_route(network, of)),
             NetworkObject::Autoscaler(of) => Finding::Scaling(route::autoscaler_problem(of, &scaled(cluster, of))),
             NetworkObject::Budget(of) => Finding::Eviction(route::budget_problem(of, &evicted(cluster, of))),
+            NetworkObject::Claim(of) => Finding::Unused(route::claim_problem(network, of)),
             _ => return None,
         }),
     }

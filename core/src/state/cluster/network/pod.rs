@@ -36,6 +36,7 @@ pub(super) fn backend_pod(pod: &PodFacts) -> Option<BackendPod> {
         node: pod.node_name.clone(),
         is_ready: pod.is_ready(),
         since: ready.and_then(|ready| ready.last_transition).or(pod.created),
+        claims: pod.claims().map(Arc::from).collect(),
         pending_of: if pod.phase == Phase::Pending { top_workload(pod, None) } else { None },
         ports: Arc::new(PodPorts { declared: declared.collect(), has_undeclared, probed: probed.collect() }),
         cause: None,

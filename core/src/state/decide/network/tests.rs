@@ -57,7 +57,8 @@ impl Operator {
         assert_eq!(dump.problems, [], "{yaml}");
         let services = dump.services.iter().filter_map(Service::backend).map(NetworkObject::Service);
         let slices = dump.slices.iter().filter_map(EndpointSlice::slice).map(NetworkObject::Slice);
-        let objects = dump.network.into_iter().chain(services).chain(slices);
+        let claims = dump.claims.iter().map(|claim| NetworkObject::Claim(claim.stored()));
+        let objects = dump.network.into_iter().chain(services).chain(slices).chain(claims);
         let changes = objects.map(|object| Change::Network(NetworkChange::Seen(Box::new(object))));
         let changes = changes.chain(dump.pods.into_iter().map(|pod| Change::Pod(Box::new(pod))));
         let changes = changes.chain(dump.workloads.into_iter().map(|of| Change::Workload(Box::new(of))));
@@ -293,4 +294,28 @@ fn nothing_is_kept_if_the_network_is_not_followed() {
     let _ = world.apply(Change::Pod(Box::new(dump.pods.remove(0))), at(0));
     let kept = world.kept().into_iter().find(|(name, _)| *name == "network");
     assert_eq!(kept, Some(("network", 0)));
+}
+
+#[test]
+fn a_claim_is_unused_an_hour_after_its_last_pod() {
+    let mut operator = Operator::new();
+    let claim = r#"
+kind: PersistentVolumeClaim
+apiVersion: v1
+metadata: {name: data, namespace: shop, uid: c1, creationTimestamp: "2026-11-01T08:00:00Z"}
+spec: {volumeName: pv-1, resources: {requests: {storage: 10Gi}}}
+status: {phase: Bound}
+"#;
+    let uses =
+        pod("web", false).replace("spec: {", "spec: {volumes: [{name: d, persistentVolumeClaim: {claimName: data}}], ");
+    operator.see(&uses, 0);
+    operator.see(claim, 0);
+    assert_eq!(operator.wait(7200), [""; 0]);
+    let mut dump = Dump::default();
+    dump.read(&uses);
+    let deleted = Change::PodDeleted(Box::new(dump.pods.remove(0)));
+    let touched = operator.world.apply(deleted, at(7200));
+    assert_eq!(operator.decide(touched, 7200), [""; 0], "it may be replaced");
+    assert_eq!(operator.wait(10_800), ["PersistentVolumeClaim/data ClaimUnused"]);
+    assert_eq!(operator.see(&uses, 10_900), ["PersistentVolumeClaim/data ClaimUnused Recovered"]);
 }
