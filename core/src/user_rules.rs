@@ -96,7 +96,7 @@ pub fn failures(own: &BTreeSet<String>, tests: &[RuleTest]) -> Vec<String> {
 
 /// Why a test fails; `None` if it passes.
 fn failure(own: &BTreeSet<String>, test: &RuleTest) -> Option<String> {
-    let mut dump = Dump::default();
+    let mut dump = Dump::default().keeping(catalog::current().fields().clone());
     dump.read(&serde_json::json!({"kind": "List", "items": test.objects}).to_string());
     if let Some(problem) = dump.problems.first() {
         return Some(format!("an object cannot be read: {}", problem.message));

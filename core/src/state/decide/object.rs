@@ -12,7 +12,7 @@ use crate::case::{FailingPod, WorkloadCase, WorkloadJudged};
 use crate::facts::{Labels, Names, Timestamp, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
 use crate::reconcile::{Bearer, DiagnosisKey, Plan, node_and_workload};
-use crate::rules::{answers_for_its_parts, is_explained_by_pods, judge_workload};
+use crate::rules::{answers_for_its_parts, cause_of_fields, is_explained_by_pods, judge_workload};
 use crate::state::cluster::ClusterState;
 use crate::state::cluster::objects::Id;
 use crate::state::reported::failure_history::Restarted;
@@ -82,13 +82,15 @@ pub(in crate::state) fn decide(world: &mut World, key: &WorkloadKey, now: Timest
     let events: Vec<_> = with_events.flat_map(|kept| &kept.events).cloned().collect();
     let active_status = world.reported.active_status(&object, &facts.uid);
     let names = Names::default();
-    let judged = judge_workload(&WorkloadCase {
+    let case = WorkloadCase {
         failing: &failing,
         owned: &owned,
         events: &events,
         current: active_status.as_ref(),
         ..WorkloadCase::of_status(&facts, since, &names, &world.settings.thresholds, now)
-    });
+    };
+    let fields_since = world.cluster.objects.see_cause(key, cause_of_fields(&case), now);
+    let judged = judge_workload(&WorkloadCase { fields_since, ..case });
     plan_of(world, &facts, judged, (&failing, &restarts), now).into()
 }
 

@@ -188,6 +188,7 @@ fn decide_on_workload(world: &mut World, key: &WorkloadKey, object: &DiagnosisKe
         names: world.cluster.lookups.names(),
         thresholds: &world.settings.thresholds,
         since: known.since,
+        fields_since: None,
         seen: known.seen,
         current: active_status.as_ref(),
         now,
