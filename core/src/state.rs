@@ -67,6 +67,8 @@ pub enum Change {
         kind: Arc<str>,
         present: BTreeSet<WorkloadKey>,
     },
+    /// The kinds of custom resources that are followed, each with its group. Objects of others are no longer diagnosed.
+    ResourcesFollowed(BTreeSet<(String, String)>),
     /// One of our own objects at its current version, from the metadata-only watch.
     Object {
         key: DiagnosisKey,

@@ -1,85 +1,84 @@
-//! Follows the custom resources of `--kinds`: one watch for each kind, once its definition is installed.
+//! Follows the custom resources of `--kinds` and of rules: one watch for each kind, once its definition is installed.
+
+mod set;
+mod standing;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt;
+use futures::Stream;
 use kube::api::ApiResource;
 use kube::discovery::Scope as KindScope;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client};
-use shindan_core::facts::{CustomKind, WorkloadKey};
+use shindan_core::facts::{CustomKind, FieldPaths, WorkloadKey};
 use shindan_core::state::Change;
-use shindan_core::wire::{CustomResource, Interner};
-use tokio::sync::mpsc;
+use shindan_core::wire::{CustomResource, Interner, keeping};
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use super::{Failure, Scope};
-use crate::http::Health;
+use set::Set;
+pub use set::Wanted;
+pub use standing::{Access, Board, Standing, Standings};
 
 /// Pause between two searches for a kind that is not installed.
 const LOOK: Duration = Duration::from_secs(20);
 /// Timeout of a watch, which ends one whose connection is dead.
 const WATCH_SECONDS: u32 = 290;
 
-/// Starts to follow the kinds. The tasks end when the set is dropped or the engine ends.
+/// Starts to follow the kinds of `--kinds` and those that `wanted` has. The tasks end when the set is dropped or the engine
+/// ends.
 pub fn spawn(
     kinds: &[CustomKind],
+    wanted: watch::Receiver<Wanted>,
     client: &Client,
     scope: &Scope,
     changes: &mpsc::Sender<Change>,
-    health: &Health,
+    board: Board,
 ) -> JoinSet<()> {
-    let mut tasks = JoinSet::new();
-    let lacking = Lacking { health: health.clone(), kinds: Arc::default() };
-    for kind in kinds {
+    let (client, scope, sender) = (client.clone(), scope.clone(), changes.clone());
+    let start = move |kind: &CustomKind, paths: &Arc<FieldPaths>, board: &Board| {
+        let mut tasks = JoinSet::new();
         for namespace in scope.each() {
             let follower = Follower {
                 kind: kind.clone(),
+                paths: paths.clone(),
                 client: client.clone(),
                 namespace: namespace.map(str::to_owned),
-                changes: changes.clone(),
-                lacking: lacking.clone(),
+                changes: sender.clone(),
+                board: board.clone(),
                 troubles: BTreeSet::new(),
             };
             tasks.spawn(follower.run());
         }
-    }
+        tasks
+    };
+    let set = Set {
+        always: kinds.iter().cloned().collect(),
+        start: Box::new(start),
+        changes: changes.clone(),
+        board,
+        running: BTreeMap::new(),
+        sent: None,
+    };
+    let mut tasks = JoinSet::new();
+    tasks.spawn(set.run(wanted));
     tasks
-}
-
-/// The kinds that cannot be followed now, on /readyz.
-#[derive(Clone)]
-struct Lacking {
-    health: Health,
-    kinds: Arc<Mutex<BTreeMap<String, String>>>,
-}
-
-impl Lacking {
-    /// Notes why a kind cannot be followed; `None`: it can be.
-    fn note(&self, kind: &CustomKind, why: Option<String>) {
-        let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
-        match why {
-            Some(why) => kinds.insert(kind.to_string(), why),
-            None => kinds.remove(&kind.to_string()),
-        };
-        if kinds.is_empty() {
-            self.health.ready(PART);
-        } else {
-            self.health.lacking(PART, kinds.values().cloned().collect::<Vec<_>>().join("; "));
-        }
-    }
 }
 
 struct Follower {
     kind: CustomKind,
+    /// The fields of its objects that rules read.
+    paths: Arc<FieldPaths>,
     client: Client,
     /// `None`: all namespaces.
     namespace: Option<String>,
     changes: mpsc::Sender<Change>,
-    lacking: Lacking,
+    board: Board,
     /// Categories of failures that were logged since the last success.
     troubles: BTreeSet<&'static str>,
 }
@@ -92,12 +91,13 @@ impl Follower {
         loop {
             match self.find().await {
                 Ok(Some((resource, scope))) => {
+                    self.board.found(&self.kind, &resource.kind);
                     if let Err(Ended) = self.follow(&resource, scope).await {
                         return;
                     }
                 }
-                Ok(None) => self.trouble("not_installed", format!("{} is not installed; waiting for it", self.kind)),
-                Err(failure) => self.trouble(failure.category(), failure.to_string()),
+                Ok(None) => self.trouble("not_installed", Access::NotInstalled, ""),
+                Err(failure) => self.fails(&failure),
             }
             if self.changes.is_closed() {
                 return;
@@ -133,16 +133,22 @@ impl Follower {
         let mut stream = pin!(watcher(api, config).default_backoff());
         let mut strings = Interner::default();
         let mut present: BTreeSet<WorkloadKey> = BTreeSet::new();
-        while let Some(event) = stream.next().await {
+        // The objects are read while the stream is polled.
+        while let Some(event) = poll_fn(|cx| keeping(&self.paths, || stream.as_mut().poll_next(cx))).await {
             let event = match event {
                 Ok(event) => event,
                 Err(error) => {
                     let failure = super::watch::failure_of(error);
                     if failure.is_not_found() {
                         tracing::info!(kind = %self.kind, "the kind is no longer installed");
+                        self.board.note(&self.kind, self.namespace.as_deref(), Access::NotInstalled);
                         return self.listed(resource, BTreeSet::new()).await;
                     }
-                    self.trouble(failure.category(), self.explained(&failure));
+                    self.fails(&failure);
+                    if failure.is_forbidden() {
+                        // The back-off of the stream would delay the first read after the permission is given.
+                        return Ok(());
+                    }
                     continue;
                 }
             };
@@ -155,7 +161,7 @@ impl Follower {
                 }
                 watcher::Event::InitDone => {
                     self.troubles.clear();
-                    self.lacking.note(&self.kind, None);
+                    self.board.note(&self.kind, self.namespace.as_deref(), Access::Followed);
                     self.listed(resource, std::mem::take(&mut present)).await?;
                     strings.clean_up();
                 }
@@ -188,24 +194,17 @@ impl Follower {
         self.changes.send(change).await.map_err(|_| Ended)
     }
 
-    fn explained(&self, failure: &Failure) -> String {
-        if failure.is_forbidden() {
-            return format!(
-                "not allowed to list and watch {kind}; `shindan rules rbac {kind}` prints the role ({failure})",
-                kind = self.kind
-            );
-        }
-        failure.to_string()
+    fn fails(&mut self, failure: &Failure) {
+        let message = failure.to_string();
+        let access = if failure.is_forbidden() { Access::Forbidden } else { Access::Failing(message.clone()) };
+        self.trouble(failure.category(), access, &message);
     }
 
-    /// Logs a failure once until the next success.
-    fn trouble(&mut self, category: &'static str, message: String) {
+    /// Notes why the kind cannot be followed, and logs it once until the next success.
+    fn trouble(&mut self, category: &'static str, access: Access, failure: &str) {
         if self.troubles.insert(category) {
-            tracing::warn!(kind = %self.kind, category, "{message}");
+            tracing::warn!(kind = %self.kind, category, failure, "{}", access.trouble(&self.kind).unwrap_or_default());
         }
-        self.lacking.note(&self.kind, Some(message));
+        self.board.note(&self.kind, self.namespace.as_deref(), access);
     }
 }
-
-/// Name of the custom resources on /readyz.
-const PART: &str = "kinds";

@@ -203,9 +203,8 @@ impl Catalog {
         let of = self.of(context.signal.definition().name)?;
         let hits = of.vocabulary.look(context.signal.message());
         let mut causes = of.causes.iter().enumerate();
-        let applies = |cause: &Cause| {
-            cause.applies_to_fields(&of.vocabulary, &hits, context) && !self.excludes(cause, context)
-        };
+        let applies =
+            |cause: &Cause| cause.applies_to_fields(&of.vocabulary, &hits, context) && !self.excludes(cause, context);
         causes.find(|(_, cause)| applies(cause)).map(|(place, cause)| (place, cause.clone()))
     }
 

@@ -224,7 +224,8 @@ fn collect(expression: &IdedExpr, out: &mut Vec<String>) {
             ] {
                 collect(part, &mut inner);
             }
-            let variables = [Some(&comprehension.iter_var), comprehension.iter_var2.as_ref(), Some(&comprehension.accu_var)];
+            let variables =
+                [Some(&comprehension.iter_var), comprehension.iter_var2.as_ref(), Some(&comprehension.accu_var)];
             let is_variable = |name: &str| variables.iter().flatten().any(|variable| *variable == name);
             inner.retain(|path| !is_variable(path.split_once('.').map_or(path, |(name, _)| name)));
             out.append(&mut inner);

@@ -218,7 +218,8 @@ impl<'t> Reader<'t> {
             Some((path, default)) => (path, Some(default.to_owned())),
             None => (inside, None),
         };
-        let is_path = !path.is_empty() && path.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
+        let is_path =
+            !path.is_empty() && path.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
         if !is_path {
             return Err(self.problem(&format!("`{{{inside}}}` names no field; a field is `{{signal.field}}`")));
         }
