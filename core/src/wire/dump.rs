@@ -261,7 +261,7 @@ impl Dump {
                 let fields = self.fields.clone();
                 let named = fields.iter().find(|(named, _)| object::is_named_by(named, api_version, kind));
                 let paths = named.map(|(_, paths)| Arc::new(paths.clone())).unwrap_or_default();
-                let read = keeping(&paths, || object::CustomResource::deserialize(d))?;
+                let read: object::CustomResource = keeping(&paths, || Deserialize::deserialize(d))?;
                 self.resources.extend(read.named_by(named.map(|(kind, _)| kind)).into_facts(&mut self.strings));
             }
             "Pod" => self.pods.push(Pod::deserialize(d)?.into_facts(&mut self.strings)),
