@@ -10,6 +10,8 @@ use super::CustomKind;
 
 /// Most bytes that are kept of one object, as JSON. A field that does not fit is absent.
 const KEPT: usize = 8192;
+/// A field that an object lacks.
+const NULL: &str = "null";
 
 /// Paths of fields: `spec.replicas`. A path of a map or a list means all of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -71,32 +73,39 @@ impl KindFields {
     }
 }
 
-/// The kept fields of an object: each path with its value as JSON, which takes less memory than a tree.
+/// The kept fields of an object: each path with its value as JSON, which takes less memory than a tree. A field that the object
+/// lacks is null: it was read, too.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ObjectFields(Box<[(Arc<str>, Box<str>)]>);
 
 impl ObjectFields {
     /// Reads the fields of an object. If they are too large together, the largest ones are left out.
     pub fn read(paths: &FieldPaths, object: &Value) -> Self {
-        let found = paths.0.iter().filter_map(|path| {
-            let value = path.split('.').try_fold(object, |value, key| value.get(key))?;
-            (!value.is_null()).then(|| (path.clone(), value.to_string().into_boxed_str()))
+        let found = paths.0.iter().map(|path| {
+            let value = path.split('.').try_fold(object, |value, key| value.get(key));
+            (path.clone(), value.map_or_else(|| NULL.into(), |value| value.to_string().into_boxed_str()))
         });
         let mut fields: Vec<(Arc<str>, Box<str>)> = found.collect();
         fields.sort_by_key(|(_, json)| json.len());
         let mut left = KEPT;
-        fields.retain(|(_, json)| {
-            let rest = left.checked_sub(json.len());
-            left = rest.unwrap_or(left);
-            rest.is_some()
-        });
+        for (_, json) in &mut fields {
+            match left.checked_sub(json.len()) {
+                Some(rest) => left = rest,
+                None => *json = NULL.into(),
+            }
+        }
         Self(fields.into())
     }
 
     /// The value of a field. `None` if the object has none, or if it is too large.
     pub fn get(&self, path: &str) -> Option<Value> {
         let (_, json) = self.0.iter().find(|(known, _)| **known == *path)?;
-        serde_json::from_str(json).ok()
+        serde_json::from_str(json).ok().filter(|value: &Value| !value.is_null())
+    }
+
+    /// Whether all these fields were read. Those of a new rule are read with the next list.
+    pub fn has_read(&self, paths: &FieldPaths) -> bool {
+        paths.iter().all(|path| self.0.iter().any(|(known, _)| **known == *path))
     }
 }
 
@@ -120,6 +129,7 @@ mod tests {
         for absent in ["spec.image", "spec.image.tag", "status.ready", "metadata.name"] {
             assert_eq!(kept.get(absent), None, "{absent}");
         }
+        assert!(kept.has_read(&wanted) && !kept.has_read(&paths(&["spec.replicas", "spec.mode"])));
     }
 
     #[test]

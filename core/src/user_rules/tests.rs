@@ -156,6 +156,7 @@ fn errors_have_their_place_in_the_spec() {
 fn of_widgets(condition: &Value) -> Value {
     json!({
         "cause": "acme.example/WidgetNotScaled", "category": "Lifecycle", "signal": "object", "match": condition,
+        "threshold": "5m",
         "summary": "{object.display} has {resource.status.ready|0} of {resource.spec.replicas} replicas[: {resource.status.error}]",
         "explain": {"meaning": "m", "distinguish": "d", "action": "a", "source": "s"},
         "remedies": [

@@ -36,6 +36,9 @@ pub fn is_explained_by_pods(facts: &WorkloadFacts) -> bool {
 }
 
 pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
+    if fields::are_outdated(case.workload) {
+        return WorkloadJudged::stands();
+    }
     let standing = health(case.workload);
     if is_history(case) {
         return WorkloadJudged::default();

@@ -89,7 +89,8 @@ pub(in crate::state) fn decide(world: &mut World, key: &WorkloadKey, now: Timest
         current: active_status.as_ref(),
         ..WorkloadCase::of_status(&facts, since, &names, &world.settings.thresholds, now)
     };
-    let fields_since = world.cluster.objects.see_cause(key, cause_of_fields(&case), now);
+    let seen = world.cluster.objects.see_cause(key, cause_of_fields(&case), now);
+    let fields_since = if world.settings.lookups_enabled { seen } else { facts.created };
     let judged = judge_workload(&WorkloadCase { fields_since, ..case });
     plan_of(world, &facts, judged, (&failing, &restarts), now).into()
 }

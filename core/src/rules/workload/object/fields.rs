@@ -6,7 +6,7 @@ use super::super::failure::Own;
 use super::Found;
 use crate::api::Evidence;
 use crate::case::{WorkloadCase, evidence};
-use crate::facts::{Timestamp, WorkloadFacts, after, seconds_between};
+use crate::facts::{Timestamp, WorkloadFacts, after};
 use crate::rules::catalog::{self, Cause};
 use crate::signals::object::ObjectStatus;
 use crate::signals::object::symptom::{Form, Symptom};
@@ -22,6 +22,14 @@ pub fn cause_of_fields(case: &WorkloadCase<'_>) -> Option<&'static str> {
     cause(case, &occurrence(case, case.workload)?).map(|cause| cause.name())
 }
 
+/// Whether rules read fields that were not read of the object yet: its next version has them.
+pub(super) fn are_outdated(object: &WorkloadFacts) -> bool {
+    let Some(own) = object.object() else { return false };
+    let catalog = catalog::current();
+    let wanted = catalog.fields().iter().find(|(kind, _)| own.is_of(kind)).map(|(_, paths)| paths);
+    wanted.is_some_and(|paths| !paths.is_empty() && !own.fields.as_ref().is_some_and(|fields| fields.has_read(paths)))
+}
+
 /// The occurrence of a cause over fields, if one applies.
 pub(super) fn found<'a>(case: &'a WorkloadCase<'a>, object: &'a WorkloadFacts) -> Option<Found<'a>> {
     let signal = occurrence(case, object)?;
@@ -31,7 +39,7 @@ pub(super) fn found<'a>(case: &'a WorkloadCase<'a>, object: &'a WorkloadFacts) -
     let is_reported = case.current.is_some_and(|current| current.head.cause == cause.name());
     let due = match signal.symptom.since {
         Some(since) if !is_reported => after(since, seconds),
-        // In a dump, an object without times has been so for as long as anyone knows.
+        // An object of a dump without times has been so for an unknown time.
         _ => case.now,
     };
     let precedence = cause.precedence();
@@ -55,13 +63,11 @@ fn occurrence<'a>(case: &'a WorkloadCase<'a>, object: &'a WorkloadFacts) -> Opti
     Some(ObjectStatus { case, object, symptom: Symptom { form: Form::Fields, condition: None, since } })
 }
 
-/// Since when the cause applies. A snapshot does not show it, so there it is the creation of the object.
+/// Since when the cause applies. A dump does not show it, so there it is the creation of the object, if that is known.
 fn since(case: &WorkloadCase<'_>, object: &WorkloadFacts) -> Option<Timestamp> {
-    if !case.thresholds.patient {
-        return object.created;
-    }
     let is_own = object.key == case.workload.key;
-    case.fields_since.filter(|_| is_own).or(Some(case.since)).filter(|since| seconds_between(*since, case.now) >= 0)
+    let since = if is_own { case.fields_since } else { object.created };
+    since.map(|since| since.min(case.now))
 }
 
 /// The fields that the conditions of the cause read.

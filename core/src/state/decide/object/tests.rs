@@ -98,6 +98,7 @@ fn widget(ready: i64, generation: i64) -> Change {
 fn threshold_of_a_cause_over_fields_begins_when_it_applies() {
     catalog::within(with_rule(), || {
         let mut world = world();
+        world.settings.await_answers();
         assert!(step(&mut world, widget(3, 1), at(1)).is_none());
         assert!(step(&mut world, widget(0, 1), at(10)).is_none());
         // Another number of replicas, and a change of the spec, are the same failure.
@@ -108,6 +109,18 @@ fn threshold_of_a_cause_over_fields_begins_when_it_applies() {
         let recovered = step(&mut world, widget(3, 2), at(16)).expect("it recovers");
         assert_eq!(recovered.object.head().state, DiagnosisState::Recovered);
         assert!(step(&mut world, widget(2, 2), at(17)).is_none(), "the threshold begins again");
+    });
+}
+
+#[test]
+fn object_whose_fields_a_new_rule_reads_is_judged_once_they_are_read() {
+    let mut world = world();
+    let unread = facts("{phase: Failed}");
+    catalog::within(with_rule(), || {
+        let touched = world.apply(Change::Workload(Box::new(unread)), at(1));
+        assert_eq!(world.decide(&touched[0].0, at(1)).plan.intent, None);
+        let failed = step(&mut world, widget(2, 1), at(2)).expect("it fails");
+        assert_eq!(failed.object.head().cause, "acme.example/NotScaled");
     });
 }
 
