@@ -208,9 +208,9 @@ async fn operate(
 
     let (sender, changes) = mpsc::channel(CHANGES);
     // Without rules, the kinds that they name are known to be none.
-    let (wanted, of_rules) = watch::channel((!scope.nodes).then(KindFields::default));
+    let (named, of_rules) = watch::channel((!scope.nodes).then(KindFields::default));
     let board = Board::new(health.clone());
-    let named = Named { wanted, standings: board.subscribe() };
+    let named = Named { kinds: named, standings: board.subscribe() };
     let rules = if scope.nodes { Some(follow_rules(&live, clients, metrics, &sender, named).await) } else { None };
     let _watches = watches::spawn(&clients.watch, scope, &sender, metrics, health);
     let _kinds = kinds::spawn(&settings.kinds, of_rules, &clients.watch, scope, &sender, board);

@@ -21,8 +21,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
 use super::{Failure, Scope};
+pub use set::NamedKinds;
 use set::Set;
-pub use set::Wanted;
 pub use standing::{Access, Board, Standing, Standings};
 
 /// Pause between two searches for a kind that is not installed.
@@ -30,11 +30,11 @@ const LOOK: Duration = Duration::from_secs(20);
 /// Timeout of a watch, which ends one whose connection is dead.
 const WATCH_SECONDS: u32 = 290;
 
-/// Starts to follow the kinds of `--kinds` and those that `wanted` has. The tasks end when the set is dropped or the engine
+/// Starts to follow the kinds of `--kinds` and those of `named`. The tasks end when the set is dropped or the engine
 /// ends.
 pub fn spawn(
     kinds: &[CustomKind],
-    wanted: watch::Receiver<Wanted>,
+    named: watch::Receiver<NamedKinds>,
     client: &Client,
     scope: &Scope,
     changes: &mpsc::Sender<Change>,
@@ -66,7 +66,7 @@ pub fn spawn(
         sent: None,
     };
     let mut tasks = JoinSet::new();
-    tasks.spawn(set.run(wanted));
+    tasks.spawn(set.run(named));
     tasks
 }
 

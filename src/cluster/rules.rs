@@ -217,7 +217,7 @@ impl Rules {
                 additions.extend(rule.checked.additions.clone());
             }
         }
-        self.kinds.want(&self.known);
+        self.kinds.publish(&self.known);
         let Ok(catalog) = tokio::task::spawn_blocking(move || Catalog::with(additions)).await else { return Ok(()) };
         self.changes.send(Change::Catalog(Arc::new(catalog))).await
     }

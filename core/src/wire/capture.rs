@@ -17,20 +17,20 @@ use super::room;
 use crate::facts::{FieldPaths, ObjectFields};
 
 thread_local! {
-    static WANTED: RefCell<Option<Arc<FieldPaths>>> = const { RefCell::new(None) };
+    static PATHS: RefCell<Option<Arc<FieldPaths>>> = const { RefCell::new(None) };
 }
 
 /// Runs a closure in which the custom resources that are read keep these fields.
 pub fn keeping<T>(paths: &Arc<FieldPaths>, run: impl FnOnce() -> T) -> T {
-    let before = WANTED.replace(Some(paths.clone()).filter(|paths| !paths.is_empty()));
+    let before = PATHS.replace(Some(paths.clone()).filter(|paths| !paths.is_empty()));
     let result = run();
-    WANTED.set(before);
+    PATHS.set(before);
     result
 }
 
 /// The fields that are kept of the objects that are read now.
-pub(super) fn wanted() -> Option<Arc<FieldPaths>> {
-    WANTED.with_borrow(Clone::clone)
+pub(super) fn paths() -> Option<Arc<FieldPaths>> {
+    PATHS.with_borrow(Clone::clone)
 }
 
 /// Reads a whole object, for the moment, and the fields that are kept of it.

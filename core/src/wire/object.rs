@@ -41,7 +41,7 @@ pub struct CustomResource {
 
 impl<'de> Deserialize<'de> for CustomResource {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        let Some(paths) = capture::wanted() else { return Self::deserialize(d) };
+        let Some(paths) = capture::paths() else { return Self::deserialize(d) };
         let (object, fields) = capture::read(&paths, d)?;
         let read = Self::deserialize(object).map_err(D::Error::custom)?;
         Ok(Self { fields: Some(fields), ..read })

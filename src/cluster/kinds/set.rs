@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use super::standing::{Access, Board};
 
 /// The kinds that the rules name. `None` until the rules are known.
-pub type Wanted = Option<KindFields>;
+pub type NamedKinds = Option<KindFields>;
 
 /// Starts the tasks that follow a kind and keep these fields of its objects.
 pub(super) type Start = Box<dyn FnMut(&CustomKind, &Arc<FieldPaths>, &Board) -> JoinSet<()> + Send>;
@@ -34,18 +34,18 @@ pub(super) struct Set {
 
 impl Set {
     /// Follows the kinds until the engine ends.
-    pub(super) async fn run(mut self, mut wanted: watch::Receiver<Wanted>) {
+    pub(super) async fn run(mut self, mut named: watch::Receiver<NamedKinds>) {
         let mut standings = self.board.subscribe();
         let mut are_rules_followed = true;
         loop {
-            let of_rules = wanted.borrow_and_update().clone();
+            let of_rules = named.borrow_and_update().clone();
             self.follow(of_rules.as_ref()).await;
             standings.mark_unchanged();
             if of_rules.is_some() && self.retire_others().await.is_err() {
                 return;
             }
             tokio::select! {
-                changed = wanted.changed(), if are_rules_followed => are_rules_followed = changed.is_ok(),
+                changed = named.changed(), if are_rules_followed => are_rules_followed = changed.is_ok(),
                 changed = standings.changed() => if changed.is_err() { return },
             }
         }
@@ -53,15 +53,15 @@ impl Set {
 
     /// Starts to follow new kinds, and ends the tasks of those that nothing names.
     async fn follow(&mut self, of_rules: Option<&KindFields>) {
-        let wanted: BTreeSet<CustomKind> =
+        let all: BTreeSet<CustomKind> =
             of_rules.into_iter().flat_map(KindFields::kinds).chain(&self.always).cloned().collect();
-        let ended: Vec<CustomKind> = self.running.keys().filter(|kind| !wanted.contains(*kind)).cloned().collect();
+        let ended: Vec<CustomKind> = self.running.keys().filter(|kind| !all.contains(*kind)).cloned().collect();
         for kind in ended {
             tracing::info!(%kind, "no longer followed: no rule and no flag names it");
             self.end(&kind).await;
             self.board.forget(&kind);
         }
-        for kind in wanted {
+        for kind in all {
             let paths = of_rules.and_then(|of_rules| of_rules.of(&kind)).cloned().unwrap_or_default();
             if self.running.get(&kind).is_some_and(|(known, _)| **known == paths) {
                 continue;

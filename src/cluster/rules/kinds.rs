@@ -7,33 +7,33 @@ use tokio::sync::watch;
 
 use super::Rule;
 use super::status::Verdict;
-use crate::cluster::kinds::{Access, Standing, Standings, Wanted};
+use crate::cluster::kinds::{Access, NamedKinds, Standing, Standings};
 
 /// Connection to the tasks that follow kinds.
 #[derive(Debug)]
 pub struct Named {
     /// The kinds that active rules name.
-    pub wanted: watch::Sender<Wanted>,
+    pub kinds: watch::Sender<NamedKinds>,
     /// The state of each followed kind.
     pub standings: watch::Receiver<Standings>,
 }
 
 impl Named {
-    /// Names the kinds of the rules. A rule whose kind is forbidden counts, so that the permission is noticed.
-    pub(super) fn want(&self, rules: &BTreeMap<String, Rule>) {
+    /// Publishes the kinds of the rules. A rule whose kind is forbidden counts, so that the permission is noticed.
+    pub(super) fn publish(&self, rules: &BTreeMap<String, Rule>) {
         let mut fields = KindFields::default();
-        let is_wanted = |rule: &&Rule| matches!(rule.refused, None | Some(Verdict::Forbidden { .. }));
-        for rule in rules.values().filter(is_wanted) {
+        let counts = |rule: &&Rule| matches!(rule.refused, None | Some(Verdict::Forbidden { .. }));
+        for rule in rules.values().filter(counts) {
             fields.extend(&rule.checked.fields);
         }
-        self.wanted.send_if_modified(|wanted| wanted.replace(fields.clone()).as_ref() != Some(&fields));
+        self.kinds.send_if_modified(|known| known.replace(fields.clone()).as_ref() != Some(&fields));
     }
 
     /// Compares the rules with what is known of their kinds. Returns whether one is active now and was not before, or the
     /// reverse.
     pub(super) fn judge(&mut self, rules: &mut BTreeMap<String, Rule>) -> bool {
         let standings = self.standings.borrow_and_update().clone();
-        rules.values_mut().fold(false, |is_changed, rule| judge(rule, &standings) || is_changed)
+        rules.values_mut().filter_map(|rule| judge(rule, &standings).then_some(())).count() > 0
     }
 }
 
@@ -56,7 +56,7 @@ fn judge(rule: &mut Rule, standings: &Standings) -> bool {
             true
         }
         (Some(Verdict::Forbidden { .. }), None) => {
-            // Until the first read of a kind that is followed anew, it is as it was.
+            // Until the first read of a kind that is followed again, it is as it was.
             let is_known = !rule.is_pending;
             if is_known {
                 rule.refused = None;

@@ -126,6 +126,16 @@ mod tests {
         assert_eq!(of(&of_valid, 2, Timestamp::UNIX_EPOCH).tests, "0/0");
         of_valid.refused = Some(Verdict::TooExpensive { cause: "OOMKilled".to_owned() });
         assert_eq!(ready(&of_valid).1, "TooExpensive");
+        let all = ["widgets.acme.example", "brokers.mq.acme.example"].map(str::to_owned).to_vec();
+        of_valid.refused = Some(Verdict::Forbidden { kind: all[0].clone(), all });
+        let message = "not allowed to list and watch widgets.acme.example; \
+                       `shindan rules rbac widgets.acme.example,brokers.mq.acme.example` prints the role";
+        assert_eq!(ready(&of_valid), ("False".to_owned(), "Forbidden".to_owned(), message.to_owned()));
+        (of_valid.refused, of_valid.waiting) = (None, vec!["widgets.acme.example is not installed".to_owned()]);
+        assert_eq!(
+            (ready(&of_valid).0.as_str(), ready(&of_valid).2.as_str()),
+            ("True", "widgets.acme.example is not installed")
+        );
 
         let misspelt = rule(
             &json!({"exceptions": [{"cause": "OOMKiled", "ignore": true}], "tests": [{"name": "t", "objects": []}]}),

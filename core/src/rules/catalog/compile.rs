@@ -361,12 +361,14 @@ impl Compiler {
                 continue;
             }
             if definition.name == ObjectStatus::DEFINITION.name && path.split('.').next() == Some(RESOURCE) {
-                let fault = match self.has_kinds {
-                    true => Fault::new("a field of the resource is missing, such as `resource.spec.replicas`"),
-                    false => Fault {
-                        hint: Some("add `kinds: [widgets.acme.example]` to each alternative of `match`".to_owned()),
+                let fault = if self.has_kinds {
+                    Fault::new("a field of the resource is missing, such as `resource.spec.replicas`")
+                } else {
+                    let hint = Some("add `kinds: [widgets.acme.example]` to each alternative of `match`".to_owned());
+                    Fault {
+                        hint,
                         ..Fault::new("the fields of a resource are read only for the kinds in `match.kinds`")
-                    },
+                    }
                 };
                 self.report(key, fault.at_part(text, path));
                 continue;

@@ -113,13 +113,13 @@ impl<'e> Estimate<'e> {
     fn of(&mut self, expression: &'e IdedExpr) -> (u64, Size) {
         match &expression.expr {
             Expr::Ident(name) => (1, self.variable(name)),
-            Expr::Select(select) => match path(expression) {
-                Some(path) => (1, self.field(&path)),
-                None => {
-                    let (steps, size) = self.of(&select.operand);
-                    (steps, size.part())
+            Expr::Select(select) => {
+                if let Some(path) = path(expression) {
+                    return (1, self.field(&path));
                 }
-            },
+                let (steps, size) = self.of(&select.operand);
+                (steps, size.part())
+            }
             Expr::Call(call) => self.call(call),
             Expr::Comprehension(comprehension) => self.comprehension(comprehension),
             Expr::List(list) => self.all(list.elements.iter()),

@@ -26,8 +26,8 @@ pub fn cause_of_fields(case: &WorkloadCase<'_>) -> Option<&'static str> {
 pub(super) fn are_outdated(object: &WorkloadFacts) -> bool {
     let Some(own) = object.object() else { return false };
     let catalog = catalog::current();
-    let wanted = catalog.fields().iter().find(|(kind, _)| own.is_of(kind)).map(|(_, paths)| paths);
-    wanted.is_some_and(|paths| !paths.is_empty() && !own.fields.as_ref().is_some_and(|fields| fields.has_read(paths)))
+    let paths = catalog.fields().iter().find(|(kind, _)| own.is_of(kind)).map(|(_, paths)| paths);
+    paths.is_some_and(|paths| !paths.is_empty() && !own.fields.as_ref().is_some_and(|fields| fields.has_read(paths)))
 }
 
 /// The occurrence of a cause over fields, if one applies.
