@@ -14,18 +14,18 @@ use tokio::task::JoinHandle;
 pub use engine::{Cluster, Engine, Pace};
 
 use shindan_core::case::Thresholds;
-use shindan_core::facts::{CustomKind, Lookup, LookupResult, Overrides};
+use shindan_core::facts::{CustomKind, KindFields, Lookup, LookupResult, Overrides};
 use shindan_core::reconcile::{DiagnosisKey, Intent, Policy};
 use shindan_core::state::{Annotate, Caps, Change, Selection, Source, Touched, World};
 
 use crate::cluster::client::{ClientError, Clients, Target};
+use crate::cluster::kinds;
 use crate::cluster::lease::{Elector, Leadership, Timing};
 use crate::cluster::lookup::{LookupClient, LookupError};
 use crate::cluster::publish::{Current, PublishError, Published, Publisher};
 use crate::cluster::restore::{self, Restored};
-use crate::cluster::rules::Rules;
-use crate::cluster::{Scope, client, watch as watches};
-use crate::cluster::{kinds, network};
+use crate::cluster::rules::{Named, Rules};
+use crate::cluster::{Scope, client, network, watch as watches};
 use crate::http::{self, Health};
 use crate::metrics::Metrics;
 
@@ -212,9 +212,13 @@ async fn operate(
     };
 
     let (sender, changes) = mpsc::channel(CHANGES);
-    let rules = if scope.nodes { Some(follow_rules(&live, clients, metrics, &sender).await) } else { None };
+    // Without rules, the kinds that they name are known to be none.
+    let (named, of_rules) = watch::channel((!scope.nodes).then(KindFields::default));
+    let board = kinds::board(health);
+    let named = Named { kinds: named, standings: board.subscribe() };
+    let rules = if scope.nodes { Some(follow_rules(&live, clients, metrics, &sender, named).await) } else { None };
     let _watches = watches::spawn(&clients.watch, scope, &sender, metrics, health);
-    let _kinds = kinds::spawn(&settings.kinds, &clients.watch, scope, &sender, health);
+    let _kinds = kinds::spawn(&settings.kinds, of_rules, &clients.watch, scope, &sender, board);
     let _network = settings.network.then(|| network::spawn(&clients.watch, scope, &sender, health));
     drop(sender);
     // Events improve diagnoses but are not required, so they delay readiness only for a limited time.
@@ -240,9 +244,11 @@ async fn follow_rules(
     clients: &Clients,
     metrics: &Metrics,
     changes: &mpsc::Sender<Change>,
+    named: Named,
 ) -> JoinHandle<()> {
     let client = clients.watch.clone();
-    let rules = Rules::new(client, live.publisher.clone(), metrics.clone(), changes.clone(), engine::precise_clock);
+    let publisher = live.publisher.clone();
+    let rules = Rules::new(client, publisher, metrics.clone(), changes.clone(), named, engine::precise_clock);
     let (sender, listed) = oneshot::channel();
     let task = tokio::spawn(rules.run(sender));
     let _ = tokio::time::timeout(RULES_TIMEOUT, listed).await;

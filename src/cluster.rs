@@ -7,7 +7,7 @@
 pub mod access;
 mod call;
 pub mod client;
-mod follow;
+pub mod follow;
 pub mod header_timeout;
 pub mod kinds;
 pub mod lease;

@@ -603,7 +603,7 @@ fn added_rules_count_in_every_command_that_diagnoses_or_explains() {
 #[test]
 fn the_gallery_of_rules_passes_its_own_tests() {
     let tested = shindan(&["rules", "test", "examples/rules"], "");
-    assert_eq!(out(&tested), "11 rules, 28 tests: no errors\n");
+    assert_eq!(out(&tested), "12 rules, 32 tests: no errors\n");
     let rule = std::fs::read_to_string("examples/rules/registry-retired.yaml").unwrap();
     let folder = tempfile::tempdir().unwrap();
     let other = folder.path().join("other.yaml");
@@ -612,6 +612,26 @@ fn the_gallery_of_rules_passes_its_own_tests() {
     assert_eq!(failed.status.code(), Some(1));
     let why = "other.yaml: an image of the retired registry: the summary does not name \"registry-new";
     assert!(out(&failed).contains(why) && out(&failed).ends_with("1 rule, 2 tests: 1 error\n"), "{}", out(&failed));
+}
+
+#[test]
+fn role_has_the_kinds_of_rules() {
+    let role = shindan(&["rules", "rbac", "apps.acme.example", "--rules", "examples/rules"], "");
+    let rules: Vec<String> = out(&role).lines().filter(|line| line.contains("resources:")).map(str::to_owned).collect();
+    assert_eq!(rules, ["  resources: [apps]", "  resources: [brokers]", "  resources: [widgets]"]);
+    let without = shindan(&["rules", "rbac", "--rules", "examples/rules/node-pool.yaml"], "");
+    assert!(!without.status.success() && err(&without).contains("no cause names kinds"), "{}", err(&without));
+}
+
+#[test]
+fn object_is_diagnosed_by_its_fields() {
+    let widget = r#"{"apiVersion": "acme.example/v1", "kind": "Widget", "metadata": {"name": "w", "namespace": "shop",
+        "creationTimestamp": "2026-11-20T09:00:00Z"}, "spec": {"replicas": 3}, "status": {"readyReplicas": 1}}"#;
+    let rule = "examples/rules/widget-replicas.yaml";
+    let args = ["diagnose", "-f", "-", "--at", "2026-11-21T09:00:00Z", "-o", "wide"];
+    let found = shindan(&[&args[..], &["--rules", rule]].concat(), widget);
+    assert!(out(&found).contains("Widget w has 1 of 3 replicas"), "{}", out(&found));
+    assert_eq!(out(&shindan(&args, widget)), "", "without the rule, its status shows no failure");
 }
 
 #[test]

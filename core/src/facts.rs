@@ -11,6 +11,7 @@ mod manager;
 mod names;
 mod node;
 mod object;
+mod object_fields;
 mod overrides;
 mod pod;
 mod quantity;
@@ -37,6 +38,7 @@ pub use node::{
     Taint,
 };
 pub use object::{ObjectFacts, is_custom_group};
+pub use object_fields::{FieldPaths, KindFields, ObjectFields};
 pub use overrides::{IGNORE, NEVER_READY_AFTER, Overrides, parse_duration};
 pub use pod::{
     Condition, Container, ContainerRef, EnvRef, Expression, HostPort, KeyItem, Mount, Operator, Owner, Phase, PodFacts,

@@ -242,7 +242,7 @@ fn head(found: &[Expectation]) -> Vec<String> {
 
 /// Diagnoses a fixture at its clock.
 pub fn diagnose(text: &str, awaited: Option<&str>) -> Result<Report, String> {
-    let mut dump = Dump::default();
+    let mut dump = Dump::default().keeping(rules::catalog::current().fields().clone());
     dump.read(text);
     if let Some(problem) = dump.problems.first() {
         return Err(format!("{}:1: {}", problem.line, problem.message));

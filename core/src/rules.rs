@@ -32,8 +32,8 @@ pub(crate) use self::names::nearest;
 pub use self::names::unknown;
 pub use self::rule::{Explain, Known, Rule};
 pub use self::workload::{
-    answers_for_its_parts, follows_from_pods, is_explained_by_pods, is_of_service, judge as judge_workload,
-    lies_in_template, unmatched_due, unmatched_services,
+    answers_for_its_parts, cause_of_fields, follows_from_pods, is_explained_by_pods, is_of_service,
+    judge as judge_workload, lies_in_template, unmatched_due, unmatched_services,
 };
 pub(crate) use crate::signals::claim::needed as claims_needed;
 pub use crate::signals::image_pull::holds_up_pulls;

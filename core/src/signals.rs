@@ -130,7 +130,7 @@ macro_rules! signal {
     (
         $(#[doc = $doc:literal])*
         $vis:vis struct $name:ident<$life:lifetime> as $as:literal { $($member:ident: $type:ty),* $(,)? }
-        reason: |$of:ident| $reason:expr, message: $message:expr;
+        reason: |$of:ident| $reason:expr, message: $message:expr $(, object: $object:expr)?;
         $(
             $(#[doc = $field_doc:literal])*
             $field:literal: fn $method:ident(&$self:ident) -> $returns:ty $body:block
@@ -183,6 +183,11 @@ macro_rules! signal {
                 let _ = $of;
                 $message
             }
+
+            $(fn object(&self) -> Option<&$crate::facts::ObjectFacts> {
+                let $of = self;
+                $object
+            })?
         }
     };
 }

@@ -70,6 +70,8 @@ pub enum Change {
     },
     /// A change of an object on the path of a request, an autoscaler or a disruption budget.
     Network(NetworkChange),
+    /// The kinds of custom resources that are followed, each with its group. Objects of others are no longer diagnosed.
+    ResourcesFollowed(BTreeSet<(String, String)>),
     /// One of our own objects at its current version, from the metadata-only watch.
     Object {
         key: DiagnosisKey,

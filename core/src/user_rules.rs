@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::api::{CauseException, RuleTest};
+use crate::facts::KindFields;
 use crate::fixture;
 use crate::rules::catalog::file::CauseFile;
 use crate::rules::catalog::{self, Additions, Catalog};
@@ -21,6 +22,8 @@ const SPEC_MAX: usize = 512 * 1024;
 pub struct Checked {
     /// What the rule adds to the catalogue; nothing unless it is active.
     pub additions: Additions,
+    /// The kinds of custom resources that its causes name, and the fields that they read; none unless it is active.
+    pub fields: KindFields,
     /// Why it does not compile, each with its path in the spec.
     pub errors: Vec<String>,
     /// The number of its tests.
@@ -74,7 +77,7 @@ pub fn check(spec: &Value) -> Checked {
     let own = catalog::names_of(&causes, &exceptions);
     let failed = catalog::within(Arc::new(Catalog::with(additions.clone())), || failures(&own, &tests));
     let additions = if failed.is_empty() { additions } else { Additions::default() };
-    Checked { additions, errors, tests: tests.len(), failed }
+    Checked { fields: additions.fields(), additions, errors, tests: tests.len(), failed }
 }
 
 /// Reads each entry of a list, and adds an error for those of another form.
@@ -96,7 +99,7 @@ pub fn failures(own: &BTreeSet<String>, tests: &[RuleTest]) -> Vec<String> {
 
 /// Why a test fails; `None` if it passes.
 fn failure(own: &BTreeSet<String>, test: &RuleTest) -> Option<String> {
-    let mut dump = Dump::default();
+    let mut dump = Dump::default().keeping(catalog::current().fields().clone());
     dump.read(&serde_json::json!({"kind": "List", "items": test.objects}).to_string());
     if let Some(problem) = dump.problems.first() {
         return Some(format!("an object cannot be read: {}", problem.message));

@@ -5,6 +5,7 @@
 //! `ObjectMeta`, because `kube::Resource` requires it, with only the needed fields: `managedFields` and annotations
 //! take no memory.
 
+mod capture;
 mod claim;
 mod dump;
 mod event;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 
 use crate::facts::Labels;
 
+pub use capture::keeping;
 pub use claim::{PersistentVolumeClaim, StorageClass, unbound_claims};
 pub use dump::{Dump, Problem};
 pub use event::Event;

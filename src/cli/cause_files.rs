@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use shindan_core::rules::catalog::{self, Catalog, SourceFile};
+use shindan_core::rules::catalog::{self, Additions, Catalog, SourceFile};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct AddedRules {
@@ -25,19 +25,25 @@ impl AddedRules {
         if self.paths.is_empty() {
             return Ok(());
         }
-        let sources = sources(&self.paths)?;
-        if sources.is_empty() {
-            let paths: Vec<String> = self.paths.iter().map(|path| path.display().to_string()).collect();
-            bail!("no rules or cause files (*.yaml, *.yml) in {}", paths.join(", "));
-        }
-        let read = catalog::read(&sources);
-        if !read.errors.is_empty() {
-            let errors: Vec<String> = read.errors.iter().map(ToString::to_string).collect();
-            bail!("--rules: {}", errors.join("\n"));
-        }
-        catalog::install(Arc::new(Catalog::with(read.additions)));
+        let additions = read(&self.paths)?;
+        catalog::install(Arc::new(Catalog::with(additions)));
         Ok(())
     }
+}
+
+/// What files or folders add to the catalogue. A file with an error is an error.
+pub(super) fn read(paths: &[PathBuf]) -> anyhow::Result<Additions> {
+    let sources = sources(paths)?;
+    if sources.is_empty() && !paths.is_empty() {
+        let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        bail!("no rules or cause files (*.yaml, *.yml) in {}", paths.join(", "));
+    }
+    let read = catalog::read(&sources);
+    if !read.errors.is_empty() {
+        let errors: Vec<String> = read.errors.iter().map(ToString::to_string).collect();
+        bail!("--rules: {}", errors.join("\n"));
+    }
+    Ok(read.additions)
 }
 
 /// Cause files, and those in folders at any depth. A folder `tests` has their fixtures.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use shindan_core::facts::{format_bytes, parse_bytes};
 use shindan_core::message::text;
 use shindan_core::offline::Logs;
+use shindan_core::rules::catalog;
 use shindan_core::wire::Dump;
 
 /// Extensions of saved logs in a folder. A file that is named itself may have any extension.
@@ -46,7 +47,9 @@ pub(super) struct Input {
 impl Input {
     /// An input that reads files up to `most` bytes and keeps at most twice that amount in memory.
     pub(super) fn of_at_most(most: Size) -> Self {
-        Self { dump: Dump::within(most.0.saturating_mul(2)), logs: Logs::default(), problems: Vec::new(), most }
+        let fields = catalog::current().fields().clone();
+        let dump = Dump::within(most.0.saturating_mul(2)).keeping(fields);
+        Self { dump, logs: Logs::default(), problems: Vec::new(), most }
     }
 
     /// Reads one argument of `-f`.

@@ -21,7 +21,7 @@ enum Command {
     Check(check::Args),
     /// Diagnose fixtures and compare the results with the causes that their heads expect. Exits with 1 if they differ
     Test(test::Args),
-    /// Print the ClusterRole and its binding that let the operator diagnose custom resources (`shindan run --kinds`)
+    /// Print the ClusterRole and its binding that let the operator diagnose custom resources (`shindan run --kinds`, rules)
     Rbac(rbac::Args),
     /// Explain a cause: what it means, how it differs from similar causes, and what to do
     Explain(explain::Args),

@@ -1,12 +1,14 @@
 //! Follows objects of a kind that may not be installed, or not yet: one watch, once its definition is there.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod standing;
+
+use std::collections::BTreeSet;
 use std::fmt::{Debug, Display};
+use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures::StreamExt;
+use futures::Stream;
 use kube::api::ApiResource;
 use kube::core::DynamicResourceScope;
 use kube::discovery::Scope as KindScope;
@@ -18,7 +20,7 @@ use shindan_core::wire::Interner;
 use tokio::sync::mpsc;
 
 use super::Failure;
-use crate::http::Health;
+pub use standing::{Access, Board, Kind, Standing, Standings};
 
 /// Pause between two searches for a kind that is not installed.
 const LOOK: Duration = Duration::from_secs(20);
@@ -34,7 +36,8 @@ pub(super) enum Served<'a> {
 }
 
 /// A kind to follow, and the changes that its objects mean.
-pub(super) trait Target: Display + Send + Sync + 'static {
+pub(super) trait Target: Send + Sync + 'static {
+    type Kind: Kind + Display;
     type Object: kube::Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>
         + Clone
         + Debug
@@ -43,13 +46,17 @@ pub(super) trait Target: Display + Send + Sync + 'static {
         + 'static;
     type Key: Ord + Send;
 
+    fn kind(&self) -> &Self::Kind;
+
     fn served(&self) -> Served<'_>;
 
     /// Whether this resource of its group is the kind.
     fn is_it(&self, resource: &ApiResource) -> bool;
 
-    /// Whether it is a failure that the kind is not installed.
-    fn is_expected(&self) -> bool;
+    /// Polls the watch, which reads the objects.
+    fn reading<R>(&self, poll: impl FnOnce() -> R) -> R {
+        poll()
+    }
 
     /// The key of an object, and the change that it means; `None`: nothing is read of it.
     fn seen(&self, object: Self::Object, resource: &ApiResource, strings: &mut Interner)
@@ -62,48 +69,16 @@ pub(super) trait Target: Display + Send + Sync + 'static {
 
     /// The kind is not installed, or may not be read.
     fn unavailable(&self, namespace: Option<&str>) -> Option<Change>;
-
-    /// How to grant the permission to read it.
-    fn grant(&self) -> String;
-}
-
-/// The kinds that cannot be followed now, on /readyz.
-#[derive(Clone)]
-pub(super) struct Lacking {
-    health: Health,
-    part: &'static str,
-    kinds: Arc<Mutex<BTreeMap<String, String>>>,
-}
-
-impl Lacking {
-    /// `part`: the name on /readyz.
-    pub(super) fn new(health: &Health, part: &'static str) -> Self {
-        Self { health: health.clone(), part, kinds: Arc::default() }
-    }
-
-    /// Notes why a kind cannot be followed; `None`: it can be.
-    fn note(&self, kind: &impl Display, why: Option<String>) {
-        let mut kinds = self.kinds.lock().unwrap_or_else(PoisonError::into_inner);
-        match why {
-            Some(why) => kinds.insert(kind.to_string(), why),
-            None => kinds.remove(&kind.to_string()),
-        };
-        if kinds.is_empty() {
-            self.health.ready(self.part);
-        } else {
-            self.health.lacking(self.part, kinds.values().cloned().collect::<Vec<_>>().join("; "));
-        }
-    }
 }
 
 /// The task that follows one kind, in one namespace or in all.
-pub(super) struct Follower<T> {
+pub(super) struct Follower<T: Target> {
     target: T,
     client: Client,
     /// `None`: all namespaces.
     namespace: Option<String>,
     changes: mpsc::Sender<Change>,
-    lacking: Lacking,
+    board: Board<T::Kind>,
     /// Categories of failures that were logged since the last success.
     troubles: BTreeSet<&'static str>,
     /// Whether the engine knows that the kind is unavailable.
@@ -119,14 +94,14 @@ impl<T: Target> Follower<T> {
         client: &Client,
         namespace: Option<&str>,
         changes: &mpsc::Sender<Change>,
-        lacking: &Lacking,
+        board: &Board<T::Kind>,
     ) -> Self {
         Self {
             target,
             client: client.clone(),
             namespace: namespace.map(str::to_owned),
             changes: changes.clone(),
-            lacking: lacking.clone(),
+            board: board.clone(),
             troubles: BTreeSet::new(),
             is_unavailable: false,
         }
@@ -141,13 +116,12 @@ impl<T: Target> Follower<T> {
     async fn follow_always(&mut self) -> Result<(), Ended> {
         loop {
             match self.find().await {
-                Ok(Some((resource, scope))) => self.follow(&resource, scope).await?,
-                Ok(None) if self.target.is_expected() => {
-                    self.trouble("not_installed", format!("{} is not installed; waiting for it", self.target));
-                    self.unavailable().await?;
+                Ok(Some((resource, scope))) => {
+                    self.board.found(self.target.kind(), &resource.kind);
+                    self.follow(&resource, scope).await?;
                 }
-                Ok(None) => self.unavailable().await?,
-                Err(failure) => self.trouble(failure.category(), failure.to_string()),
+                Ok(None) => self.unavailable("not_installed", Access::NotInstalled, "").await?,
+                Err(failure) => self.fails(&failure).await?,
             }
             if self.changes.is_closed() {
                 return Err(Ended);
@@ -187,18 +161,20 @@ impl<T: Target> Follower<T> {
         let mut stream = pin!(watcher(api, config).default_backoff());
         let mut strings = Interner::default();
         let mut present: BTreeSet<T::Key> = BTreeSet::new();
-        while let Some(event) = stream.next().await {
+        while let Some(event) = poll_fn(|cx| self.target.reading(|| stream.as_mut().poll_next(cx))).await {
             let event = match event {
                 Ok(event) => event,
                 Err(error) => {
                     let failure = super::watch::failure_of(error);
                     if failure.is_not_found() {
-                        tracing::info!(kind = %self.target, "the kind is no longer installed");
+                        tracing::info!(kind = %self.target.kind(), "the kind is no longer installed");
+                        self.note(Access::NotInstalled);
                         return self.listed(resource, BTreeSet::new()).await;
                     }
-                    self.trouble(failure.category(), self.explained(&failure));
+                    self.fails(&failure).await?;
                     if failure.is_forbidden() {
-                        self.unavailable().await?;
+                        // The back-off of the stream would delay the first read after the permission is given.
+                        return Ok(());
                     }
                     continue;
                 }
@@ -213,7 +189,7 @@ impl<T: Target> Follower<T> {
                 watcher::Event::InitDone => {
                     self.troubles.clear();
                     self.is_unavailable = false;
-                    self.lacking.note(&self.target, None);
+                    self.note(Access::Followed);
                     self.listed(resource, std::mem::take(&mut present)).await?;
                     strings.clean_up();
                 }
@@ -234,14 +210,6 @@ impl<T: Target> Follower<T> {
         self.send(self.target.listed(resource, self.namespace.as_deref(), present)).await
     }
 
-    /// Reports once that the kind cannot be followed now.
-    async fn unavailable(&mut self) -> Result<(), Ended> {
-        if std::mem::replace(&mut self.is_unavailable, true) {
-            return Ok(());
-        }
-        self.send(self.target.unavailable(self.namespace.as_deref())).await
-    }
-
     async fn send(&self, change: Option<Change>) -> Result<(), Ended> {
         match change {
             Some(change) => self.changes.send(change).await.map_err(|_| Ended),
@@ -249,19 +217,35 @@ impl<T: Target> Follower<T> {
         }
     }
 
-    fn explained(&self, failure: &Failure) -> String {
+    async fn fails(&mut self, failure: &Failure) -> Result<(), Ended> {
+        let message = failure.to_string();
         if failure.is_forbidden() {
-            let (target, grant) = (&self.target, self.target.grant());
-            return format!("not allowed to list and watch {target}; {grant} ({failure})");
+            return self.unavailable(failure.category(), Access::Forbidden, &message).await;
         }
-        failure.to_string()
+        self.trouble(failure.category(), Access::Failing(message.clone()), &message);
+        Ok(())
     }
 
-    /// Logs a failure once until the next success.
-    fn trouble(&mut self, category: &'static str, message: String) {
-        if self.troubles.insert(category) {
-            tracing::warn!(kind = %self.target, category, "{message}");
+    /// The kind cannot be followed now: reports it once to the engine.
+    async fn unavailable(&mut self, category: &'static str, access: Access, failure: &str) -> Result<(), Ended> {
+        self.trouble(category, access, failure);
+        if std::mem::replace(&mut self.is_unavailable, true) {
+            return Ok(());
         }
-        self.lacking.note(&self.target, Some(message));
+        self.send(self.target.unavailable(self.namespace.as_deref())).await
+    }
+
+    fn note(&self, access: Access) {
+        self.board.note(self.target.kind(), self.namespace.as_deref(), access);
+    }
+
+    /// Notes why the kind cannot be followed, and logs it once until the next success.
+    fn trouble(&mut self, category: &'static str, access: Access, failure: &str) {
+        if let Some(trouble) = self.target.kind().trouble(&access)
+            && self.troubles.insert(category)
+        {
+            tracing::warn!(kind = %self.target.kind(), category, failure, "{trouble}");
+        }
+        self.note(access);
     }
 }

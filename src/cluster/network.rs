@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::Scope;
-use super::follow::{Follower, Lacking, Served, Target};
+use super::follow::{Access, Board, Follower, Kind, Served, Target};
 use crate::http::Health;
 
 /// The lists that the state must await.
@@ -36,8 +36,8 @@ fn is_followed(kind: NetworkKind, scope: &Scope) -> bool {
 
 /// Starts to follow them. The tasks end when the set is dropped or the engine ends.
 pub fn spawn(client: &Client, scope: &Scope, changes: &mpsc::Sender<Change>, health: &Health) -> JoinSet<()> {
-    let mut starter =
-        Starter { client, scope, changes, lacking: Lacking::new(health, "network"), tasks: JoinSet::new() };
+    let board = Board::new(health.clone());
+    let mut starter = Starter { client, scope, changes, board, tasks: JoinSet::new() };
     for kind in NetworkKind::ALL.into_iter().filter(|kind| is_followed(*kind, scope)) {
         match kind {
             NetworkKind::Ingress => starter.start::<Ingress>(kind),
@@ -62,29 +62,49 @@ struct Starter<'a> {
     client: &'a Client,
     scope: &'a Scope,
     changes: &'a mpsc::Sender<Change>,
-    lacking: Lacking,
+    board: Board<Followed>,
     tasks: JoinSet<()>,
 }
 
 impl Starter<'_> {
     fn start<W: NetworkWire + Sync>(&mut self, kind: NetworkKind) {
         for namespace in self.scope.each() {
-            let target = OfNetwork::<W> { kind, wire: PhantomData };
-            self.tasks.spawn(Follower::new(target, self.client, namespace, self.changes, &self.lacking).run());
+            let target = OfNetwork::<W> { kind: Followed(kind), wire: PhantomData };
+            self.tasks.spawn(Follower::new(target, self.client, namespace, self.changes, &self.board).run());
+        }
+    }
+}
+
+/// A kind of the network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Followed(NetworkKind);
+
+impl fmt::Display for Followed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0.as_str())
+    }
+}
+
+impl Kind for Followed {
+    const PART: &'static str = "network";
+
+    fn trouble(&self, access: &Access) -> Option<String> {
+        match access {
+            Access::Followed => None,
+            // The Gateway API is not part of Kubernetes.
+            Access::NotInstalled => is_built_in(self.0).then(|| format!("{self} is not served by the API server")),
+            Access::Failing(message) => Some(message.clone()),
+            Access::Forbidden => {
+                Some(format!("not allowed to list and watch {self}; deploy/components/network has the role"))
+            }
         }
     }
 }
 
 /// A kind, with its wire form.
 struct OfNetwork<W> {
-    kind: NetworkKind,
+    kind: Followed,
     wire: PhantomData<W>,
-}
-
-impl<W> fmt::Display for OfNetwork<W> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.kind.as_str())
-    }
 }
 
 /// Whether a kind is part of Kubernetes, at a version that all supported releases serve.
@@ -93,50 +113,47 @@ fn is_built_in(kind: NetworkKind) -> bool {
 }
 
 impl<W: NetworkWire + Sync> Target for OfNetwork<W> {
+    type Kind = Followed;
     type Object = NetworkResource<W>;
     type Key = ObjectKey;
 
+    fn kind(&self) -> &Followed {
+        &self.kind
+    }
+
     fn served(&self) -> Served<'_> {
-        let group = self.kind.group();
-        if !is_built_in(self.kind) {
+        let kind = self.kind.0;
+        let group = kind.group();
+        if !is_built_in(kind) {
             return Served::InGroup(group);
         }
-        let version = self.kind.api_version().rsplit('/').next().unwrap_or_default();
-        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, self.kind.as_str()));
-        let scope = if self.kind.is_cluster_scoped() { KindScope::Cluster } else { KindScope::Namespaced };
+        let version = kind.api_version().rsplit('/').next().unwrap_or_default();
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind.as_str()));
+        let scope = if kind.is_cluster_scoped() { KindScope::Cluster } else { KindScope::Namespaced };
         Served::Always(resource, scope)
     }
 
     fn is_it(&self, resource: &ApiResource) -> bool {
-        resource.kind == self.kind.as_str()
-    }
-
-    /// The Gateway API is not part of Kubernetes.
-    fn is_expected(&self) -> bool {
-        is_built_in(self.kind)
+        resource.kind == self.kind.0.as_str()
     }
 
     fn seen(&self, object: Self::Object, _: &ApiResource, _: &mut Interner) -> (ObjectKey, Option<Change>) {
         let key = key(object.0.metadata());
-        let seen = object.0.into_object(self.kind).map(|object| NetworkChange::Seen(Box::new(object)));
+        let seen = object.0.into_object(self.kind.0).map(|object| NetworkChange::Seen(Box::new(object)));
         (key, seen.map(Change::Network))
     }
 
     fn deleted(&self, key: ObjectKey) -> Change {
-        Change::Network(NetworkChange::Deleted(self.kind, key))
+        Change::Network(NetworkChange::Deleted(self.kind.0, key))
     }
 
     fn listed(&self, _: &ApiResource, namespace: Option<&str>, present: BTreeSet<ObjectKey>) -> Option<Change> {
         let namespace = namespace.map(Arc::from);
-        Some(Change::Network(NetworkChange::Listed { kind: self.kind, namespace, present }))
+        Some(Change::Network(NetworkChange::Listed { kind: self.kind.0, namespace, present }))
     }
 
     fn unavailable(&self, namespace: Option<&str>) -> Option<Change> {
-        Some(Change::Network(NetworkChange::Unavailable { kind: self.kind, namespace: namespace.map(Arc::from) }))
-    }
-
-    fn grant(&self) -> String {
-        "deploy/components/network has the role".to_owned()
+        Some(Change::Network(NetworkChange::Unavailable { kind: self.kind.0, namespace: namespace.map(Arc::from) }))
     }
 }
 

@@ -19,10 +19,12 @@ use shindan_core::user_rules::{self, Checked};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
+mod kinds;
 mod status;
 
 use super::publish::Publisher;
 use crate::metrics::Metrics;
+pub use kinds::Named;
 use status::Verdict;
 
 /// How long changes are gathered before the catalogue is compiled.
@@ -38,6 +40,7 @@ pub struct Rules {
     publisher: Publisher,
     metrics: Metrics,
     changes: mpsc::Sender<Change>,
+    kinds: Named,
     /// The time of day, for conditions.
     clock: fn() -> Timestamp,
     /// The rules of the cluster by name.
@@ -59,6 +62,10 @@ struct Rule {
     own: BTreeSet<String>,
     /// Why it is not active although it is valid.
     refused: Option<Verdict>,
+    /// Whether it is not known yet whether a kind that it names can be read.
+    is_pending: bool,
+    /// Why a kind that it names is not followed now.
+    waiting: Vec<String>,
     written: DiagnosisRuleStatus,
 }
 
@@ -69,9 +76,10 @@ impl Rules {
         publisher: Publisher,
         metrics: Metrics,
         changes: mpsc::Sender<Change>,
+        kinds: Named,
         clock: fn() -> Timestamp,
     ) -> Self {
-        Self { client, publisher, metrics, changes, clock, known: BTreeMap::new() }
+        Self { client, publisher, metrics, changes, kinds, clock, known: BTreeMap::new() }
     }
 
     /// Follows the rules until the engine ends. `listed` receives a message once they were read, or once it
@@ -104,8 +112,15 @@ impl Rules {
                     self.write_statuses().await;
                     continue;
                 }
+                Ok(()) = self.kinds.standings.changed() => {
+                    if self.kinds.judge(&mut self.known) {
+                        reload_at.get_or_insert_with(Instant::now);
+                    }
+                    self.write_statuses().await;
+                    continue;
+                }
                 _ = status.tick() => {
-                    if self.refuse_expensive() {
+                    if self.refuse_expensive() | self.kinds.judge(&mut self.known) {
                         reload_at.get_or_insert_with(Instant::now);
                     }
                     self.write_statuses().await;
@@ -175,12 +190,16 @@ impl Rules {
             errors = checked.errors.len(),
             "read a DiagnosisRule"
         );
-        self.known.insert(name, Rule { uid, generation, checked, own, refused: None, written });
+        self.known.insert(
+            name,
+            Rule { uid, generation, checked, own, refused: None, is_pending: false, waiting: Vec::new(), written },
+        );
         true
     }
 
     /// Compiles the catalogue with the active rules and sends it to the engine. An error means that the engine has ended.
     async fn reload(&mut self) -> Result<(), mpsc::error::SendError<Change>> {
+        self.kinds.judge(&mut self.known);
         let mut additions = Additions::default();
         let mut taken: BTreeMap<String, String> = BTreeMap::new();
         for (name, rule) in self.known.iter_mut().filter(|(_, rule)| rule.checked.is_active()) {
@@ -198,6 +217,7 @@ impl Rules {
                 additions.extend(rule.checked.additions.clone());
             }
         }
+        self.kinds.publish(&self.known);
         let Ok(catalog) = tokio::task::spawn_blocking(move || Catalog::with(additions)).await else { return Ok(()) };
         self.changes.send(Change::Catalog(Arc::new(catalog))).await
     }
@@ -221,7 +241,7 @@ impl Rules {
         let active = self.metrics.active_by_cause();
         // In whole seconds, like all times in our objects.
         let now = Timestamp::from_second((self.clock)().as_second()).unwrap_or(Timestamp::UNIX_EPOCH);
-        for (name, rule) in &mut self.known {
+        for (name, rule) in self.known.iter_mut().filter(|(_, rule)| !rule.is_pending) {
             let causes = rule.checked.additions.causes.iter().map(|file| file.cause.as_str());
             let matches = causes.filter_map(|cause| active.get(cause)).sum();
             let status = status::of(rule, matches, now);

@@ -71,9 +71,11 @@ fn label(change: &Change) -> Option<(Source, String)> {
         Change::ObjectDeleted(key) => (Source::Objects(key.kind), format!("-{}", key.object)),
         Change::Service { service, .. } => (Source::Services, format!("+{}", service.name)),
         Change::ServiceDeleted(key) => (Source::Services, format!("-{}", key.name)),
-        Change::LookupResult { .. } | Change::Catalog(_) | Change::ResourcesListed { .. } | Change::Network(_) => {
-            return None;
-        }
+        Change::LookupResult { .. }
+        | Change::Catalog(_)
+        | Change::ResourcesListed { .. }
+        | Change::ResourcesFollowed(_)
+        | Change::Network(_) => return None,
     })
 }
 

@@ -1,5 +1,6 @@
-//! Rules of users: they are tested, act without a restart, and report why they do not.
+//! Rules of users: they are tested, act without a restart, follow the kinds that they name, and report why they do not.
 
+use std::process::Command;
 use std::time::Duration;
 
 use crate::support::{
@@ -47,14 +48,22 @@ spec:
           lastState: {{terminated: {{exitCode: 1, reason: Error, message: "{tested}", startedAt: "2026-11-21T09:08:58Z", finishedAt: "2026-11-21T09:09:00Z"}}}}
 "#
         );
-        try_kubectl(&["apply", "-f", "-"], Some(&rule)).unwrap();
+        Self::of(name, &rule)
+    }
+
+    fn of(name: &'static str, rule: &str) -> Self {
+        try_kubectl(&["apply", "-f", "-"], Some(rule)).unwrap();
         Self(name)
     }
 
     /// Waits until a JSON path of the rule has this value.
     async fn shows(&self, path: &str, value: &str) {
+        self.shows_within(ACTS, path, value).await;
+    }
+
+    async fn shows_within(&self, time: Duration, path: &str, value: &str) {
         let output = format!("jsonpath={path}");
-        eventually(ACTS, format!("{path} of {} is {value}", self.0), async || {
+        eventually(time, format!("{path} of {} is {value}", self.0), async || {
             let found = try_kubectl(&["get", "diagnosisrule", self.0, "-o", &output], None)?;
             ensure(found.contains(value), || found)
         })
@@ -122,5 +131,102 @@ spec:
 
         drop((wrong, untrue, twin, rule));
         space.diagnosed("acme", "AppError", ACTS).await;
+    });
+}
+
+/// A kind whose status has no conditions. `tests/rights.rs` knows its group.
+const KIND: &str = "gadgets.kinds.e2e.example";
+const DEFINITION: &str = "
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gadgets.kinds.e2e.example}
+spec:
+  group: kinds.e2e.example
+  scope: Namespaced
+  names: {kind: Gadget, plural: gadgets, singular: gadget}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+";
+const OF_KIND: &str = r#"
+apiVersion: shindan.dev/v1alpha1
+kind: DiagnosisRule
+metadata: {name: e2e-kind}
+spec:
+  causes:
+  - cause: kinds.e2e.example/NotScaled
+    category: Lifecycle
+    signal: object
+    match:
+      kinds: [gadgets.kinds.e2e.example]
+      when: resource.spec.replicas > resource.status.ready
+    summary: "{object.display} has {resource.status.ready} of {resource.spec.replicas} replicas"
+    explain: {meaning: m, distinguish: d, action: a, source: s}
+    remedies: [{text: Read the log of the controller.}]
+  tests:
+  - name: one of two replicas
+    at: "2026-11-21T09:10:00Z"
+    expect: kinds.e2e.example/NotScaled
+    objects:
+    - apiVersion: kinds.e2e.example/v1
+      kind: Gadget
+      metadata: {name: w, namespace: shop}
+      spec: {replicas: 2}
+      status: {ready: 1}
+"#;
+/// A new kind and a new permission are noticed within this time.
+const NOTICED: Duration = Duration::from_secs(30);
+
+/// The definition and the role of the kind, until this is dropped.
+struct Kind;
+
+impl Drop for Kind {
+    fn drop(&mut self) {
+        let _ = try_kubectl(&["delete", "crd", KIND, "--ignore-not-found"], None);
+        let _ = try_kubectl(&["delete", "clusterrole,clusterrolebinding", "shindan-kinds", "--ignore-not-found"], None);
+    }
+}
+
+#[test]
+fn rule_for_a_kind_follows_it_while_the_rule_exists() {
+    together(async {
+        let _kind = Kind;
+        let space = Space::new("kinds").await;
+        let rule = Rule::of("e2e-kind", OF_KIND);
+        rule.shows(READY, &format!("{KIND} is not installed; waiting for it")).await;
+        try_kubectl(&["apply", "-f", "-"], Some(DEFINITION)).unwrap();
+        kubectl(&["wait", "--for=condition=Established", &format!("crd/{KIND}"), "--timeout=30s"]);
+        rule.shows_within(NOTICED, READY, &format!("`shindan rules rbac {KIND}` prints the role")).await;
+        rule.shows(READY, "\"reason\":\"Forbidden\"").await;
+
+        let role = Command::new(env!("CARGO_BIN_EXE_shindan")).args(["rules", "rbac", KIND]).output().unwrap();
+        try_kubectl(&["apply", "-f", "-"], Some(&String::from_utf8(role.stdout).unwrap())).unwrap();
+        space.apply(
+            "apiVersion: kinds.e2e.example/v1\nkind: Gadget\nmetadata: {name: w}\nspec: {replicas: 3}\nstatus: {ready: 1}\n",
+        );
+        let ready = |ready: u8| {
+            let patch = format!("{{\"status\":{{\"ready\":{ready}}}}}");
+            kubectl(&["-n", &space.name, "patch", KIND, "w", "--subresource=status", "--type=merge", "-p", &patch]);
+        };
+        ready(1);
+        rule.shows_within(NOTICED, READY, "\"status\":\"True\"").await;
+        let shows = async |time: Duration, value: &str| {
+            let columns = "jsonpath={.items[*].status.state} {.items[*].status.cause} {.items[*].status.summary}";
+            eventually(time, format!("the gadget is {value}"), async || {
+                let found = try_kubectl(&["-n", &space.name, "get", "workloaddiagnoses", "-o", columns], None)?;
+                ensure(found.contains(value), || found)
+            })
+            .await;
+        };
+        shows(ACTS, "Active kinds.e2e.example/NotScaled Gadget w has 1 of 3 replicas").await;
+        ready(3);
+        shows(ACTS, "Recovered").await;
+        ready(2);
+        shows(ACTS, "Active kinds.e2e.example/NotScaled").await;
+        drop(rule);
+        shows(ACTS, "Gone").await;
     });
 }

@@ -4,11 +4,16 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::facts::ObjectFacts;
+
 /// Values by the paths that expressions and templates use.
 pub(crate) trait Fields {
     /// [`Value::None`] if the field does not exist.
     fn value(&self, path: &Path) -> Cow<'_, Value>;
 }
+
+/// The name of the custom resource that a signal is about, in expressions and texts.
+pub(crate) const RESOURCE: &str = "resource";
 
 /// The path of a field, such as `imagePull.registry`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,6 +35,16 @@ impl Path {
 
     pub(crate) fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// The path of a field of a custom resource, such as `spec.replicas` of `resource.spec.replicas`.
+    pub(crate) fn of_resource(&self) -> Option<&str> {
+        self.text.strip_prefix(RESOURCE)?.strip_prefix('.')
+    }
+
+    /// Whether it is the path of a field of a custom resource.
+    pub(crate) fn is_of_resource(&self) -> bool {
+        self.of_resource().is_some()
     }
 
     /// Its place among the fields of this signal.
@@ -63,6 +78,8 @@ pub enum Value {
     Number(i64),
     Flag(bool),
     List(Vec<String>),
+    /// A field of a custom resource that is a map, a number with a fraction, or a list of other values than texts.
+    Json(serde_json::Value),
 }
 
 impl Value {
@@ -73,6 +90,7 @@ impl Value {
             Self::Text(text) => text.is_empty(),
             Self::Number(_) | Self::Flag(_) => false,
             Self::List(list) => list.iter().all(String::is_empty) && list.len() < 2,
+            Self::Json(json) => json.as_object().is_some_and(serde_json::Map::is_empty),
         }
     }
 }
@@ -85,6 +103,24 @@ impl fmt::Display for Value {
             Self::Number(number) => write!(f, "{number}"),
             Self::Flag(flag) => write!(f, "{flag}"),
             Self::List(list) => f.write_str(&list.join(", ")),
+            Self::Json(json) => write!(f, "{json}"),
+        }
+    }
+}
+
+impl From<serde_json::Value> for Value {
+    fn from(json: serde_json::Value) -> Self {
+        let texts = |items: &[serde_json::Value]| items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
+        match json {
+            serde_json::Value::Null => Self::None,
+            serde_json::Value::Bool(flag) => Self::Flag(flag),
+            serde_json::Value::String(text) => Self::Text(text),
+            serde_json::Value::Number(number) => number.as_i64().map_or(Self::Json(number.into()), Self::Number),
+            serde_json::Value::Array(items) => {
+                let texts: Option<Vec<String>> = texts(&items);
+                texts.map_or_else(|| Self::Json(items.into()), Self::List)
+            }
+            map @ serde_json::Value::Object(_) => Self::Json(map),
         }
     }
 }
@@ -212,4 +248,9 @@ pub(crate) trait Signal {
 
     /// The message that the patterns of a cause are matched against; empty if the signal has none.
     fn message(&self) -> &str;
+
+    /// The custom resource that the signal is about.
+    fn object(&self) -> Option<&ObjectFacts> {
+        None
+    }
 }

@@ -47,6 +47,8 @@ pub struct WorkloadCase<'a> {
     /// Start of the current state (conditions, generation) by our observation. If the state existed when the operator
     /// started, it is the time in the object.
     pub since: Timestamp,
+    /// For a custom resource: since when a rule sees a failure in its fields.
+    pub fields_since: Option<Timestamp>,
     /// Time when we first observed that state. Diagnoses of its pods may follow later.
     pub seen: Timestamp,
     /// The current diagnosis of the workload while it is Active.
@@ -80,6 +82,7 @@ impl<'a> WorkloadCase<'a> {
             names,
             thresholds,
             since,
+            fields_since: None,
             seen: since,
             current: None,
             now,

@@ -1,8 +1,10 @@
 //! Facts of objects that are diagnosed by their own status, such as custom resources.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
-use super::Timestamp;
+use super::{CustomKind, ObjectFields, Timestamp};
 
 /// The parts of a status that the conditions do not contain.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -21,6 +23,18 @@ pub struct ObjectFacts {
     pub ended: Option<Timestamp>,
     /// The newest time of its conditions, or its creation: its spec has probably not changed since.
     pub changed: Option<Timestamp>,
+    /// Its kind by plural and group, as rules name it; empty for objects that are no custom resources.
+    pub resource: Arc<str>,
+    /// The fields that rules read. `None`: no rule reads a field of this kind.
+    pub fields: Option<Box<ObjectFields>>,
+}
+
+impl ObjectFacts {
+    /// Whether it is an object of this kind.
+    pub fn is_of(&self, kind: &CustomKind) -> bool {
+        let rest = self.resource.strip_prefix(kind.plural()).and_then(|rest| rest.strip_prefix('.'));
+        rest == Some(kind.group())
+    }
 }
 
 /// Whether this API group is one of custom resources: it is not built into Kubernetes, and not our own.

@@ -13,10 +13,12 @@ mod embedded;
 mod exception;
 mod expression;
 pub mod file;
+mod functions;
 mod order;
 mod place;
 mod problem;
 mod read;
+mod resource;
 mod template;
 #[cfg(test)]
 mod tests;
@@ -186,6 +188,11 @@ pub(crate) fn patient(signal: &str) -> impl Iterator<Item = &'static str> {
 /// Whether a cause of a signal lists this reason.
 pub(crate) fn names_reason(signal: &str, reason: &str) -> bool {
     current().of_reason(signal, reason).is_some()
+}
+
+/// The first cause whose condition over fields of a custom resource applies.
+pub(crate) fn first_of_fields(context: &Context<'_>) -> Option<Arc<Cause>> {
+    current().first_of_fields(context).map(|(_, cause)| cause)
 }
 
 /// The first cause that applies to an occurrence, and its place among the causes of the signal.

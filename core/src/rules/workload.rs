@@ -20,7 +20,7 @@ mod without_pods;
 
 pub(crate) use known::known;
 pub use known::{follows_from_pods, is_of_service, lies_in_template};
-pub use object::{answers_for_its_parts, is_explained_by_pods};
+pub use object::{answers_for_its_parts, cause_of_fields, is_explained_by_pods};
 pub use service::{unmatched_due, unmatched_services};
 pub(super) use without_pods::failure_of_object;
 

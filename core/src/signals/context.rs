@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::termination::end;
 use super::{Context, Definition, Field, FieldType, Value, mounted, restarts};
 use crate::api::ContainerType;
-use crate::case::fields::{Fields, Path};
+use crate::case::fields::{Fields, Path, RESOURCE};
 use crate::case::injected;
 use crate::facts::{Container, PodFacts, format_bytes};
 use crate::message::text;
@@ -131,6 +131,7 @@ impl Fields for Context<'_> {
             "container" => self.of_container(name),
             "workload" => self.of_workload(name),
             "node" => self.of_node(name),
+            RESOURCE => self.of_resource(name),
             _ => None,
         };
         Cow::Owned(value.unwrap_or(Value::None))
@@ -204,6 +205,12 @@ impl Context<'_> {
             "argument" => target.map(|target| target.argument()).into(),
             _ => return None,
         })
+    }
+
+    /// A field of the custom resource that the signal is about.
+    fn of_resource(&self, path: &str) -> Option<Value> {
+        let object = self.signal.object()?;
+        object.fields.as_ref()?.get(path).map(Value::from)
     }
 
     fn of_node(&self, name: &str) -> Option<Value> {

@@ -11,12 +11,12 @@ use crate::message;
 
 signal! {
     /// A condition or a phase of a custom resource that reports a failure: of the diagnosed object, or of an object that it
-    /// controls.
+    /// controls. A rule with `match.kinds` reads each other field of the object as `resource`: `resource.spec.replicas`.
     /// Source: status.conditions, status.phase, status.observedGeneration.
     pub(crate) struct ObjectStatus<'a> as "object" {
         case: &'a WorkloadCase<'a>, object: &'a WorkloadFacts, symptom: Symptom<'a>,
     }
-    reason: |of| of.condition_reason(), message: of.text();
+    reason: |of| of.condition_reason(), message: of.text(), object: of.own();
 
     /// Its kind. Source: kind.
     "kind": fn kind(&self) -> &str { &self.object.key.kind }
@@ -32,11 +32,15 @@ signal! {
         format!("{} {}", self.object.key.kind, message::name(&self.object.key.name, 60))
     }
 
+    /// Its kind by plural and group, as `match.kinds` names it: `certificates.cert-manager.io`.
+    "resource": fn resource(&self) -> &str { self.own().map_or("", |own| &own.resource) }
+
     /// As an argument of kubectl: `certificate.cert-manager.io/web`.
     "argument": fn argument(&self) -> String { argument(self.object) }
 
     /// What shows the failure: `stalled` (the controller has given up), `failed`, `notReady`, `notObserved` (the controller
-    /// has not processed the newest generation), or `detail` (a condition of another type that explains one of these).
+    /// has not processed the newest generation), `detail` (a condition of another type that explains one of these), or
+    /// `fields` (a rule compares fields of the object).
     "symptom": fn symptom(&self) -> &'static str { self.symptom.form.as_str() }
 
     /// Type of the condition that shows the failure; empty if the phase or the generation shows it.
@@ -131,7 +135,8 @@ impl<'a> ObjectStatus<'a> {
         }
     }
 
-    fn path(&self, field: &str) -> String {
+    /// The path of a field among the evidence. That of a part names the object.
+    pub(crate) fn path(&self, field: &str) -> String {
         let is_own = self.object.key == self.case.workload.key;
         if is_own { field.to_owned() } else { format!("{}: {field}", argument(self.object)) }
     }

@@ -8,7 +8,7 @@ use super::{Change, Source, Touched, World, decide};
 use crate::api::DiagnosisKind;
 use crate::case::Ledger;
 use crate::facts::route::NetworkKind;
-use crate::facts::{Lookup, LookupResult, Phase, PodFacts, Timestamp, WorkloadKey};
+use crate::facts::{Lookup, LookupResult, Phase, PodFacts, Timestamp, WorkloadKey, is_custom_group};
 use crate::outbox::{Lane, Subject};
 use crate::reconcile::Bearer;
 use crate::rules::catalog;
@@ -50,6 +50,15 @@ impl World {
                 gone.iter().flat_map(|key| decide::workload::workload_deleted(self, key, now)).collect()
             }
             Change::Network(change) => decide::network::apply(self, change, now),
+            Change::ResourcesFollowed(kinds) => {
+                let is_followed = |key: &WorkloadKey| {
+                    !is_custom_group(key.group())
+                        || kinds.iter().any(|(group, kind)| *group == *key.group() && **kind == *key.kind)
+                };
+                let known = self.reported.workload_records.workloads().chain(self.cluster.objects.keys().cloned());
+                let others: BTreeSet<WorkloadKey> = known.filter(|key| !is_followed(key)).collect();
+                others.iter().flat_map(|key| decide::workload::workload_deleted(self, key, now)).collect()
+            }
             Change::Node(node) => self.cluster.node(*node, now),
             Change::NodeDeleted(name) => self.cluster.node_deleted(&name),
             Change::Event(event) => self.cluster.event(*event, now),

@@ -151,3 +151,90 @@ fn errors_have_their_place_in_the_spec() {
         assert!(checked.errors.first().is_some_and(|found| found.starts_with(error)), "{error}: {:?}", checked.errors);
     }
 }
+
+/// A cause of widgets, whose status has no conditions.
+fn of_widgets(condition: &Value) -> Value {
+    json!({
+        "cause": "acme.example/WidgetNotScaled", "category": "Lifecycle", "signal": "object", "match": condition,
+        "threshold": "5m",
+        "summary": "{object.display} has {resource.status.ready|0} of {resource.spec.replicas} replicas[: {resource.status.error}]",
+        "explain": {"meaning": "m", "distinguish": "d", "action": "a", "source": "s"},
+        "remedies": [
+            {"text": "Raise the quota of {resource.spec.zones}.", "when": "has(resource.spec.zones) && 'b' in resource.spec.zones"},
+            {"text": "Read the log of the controller."},
+        ],
+    })
+}
+
+fn widget(fields: &Value) -> Value {
+    let mut object = json!({
+        "apiVersion": "acme.example/v1", "kind": "Widget",
+        "metadata": {"name": "w", "namespace": "shop", "uid": "w1", "creationTimestamp": "2026-11-20T09:00:00Z"},
+    });
+    for (key, value) in fields.as_object().unwrap() {
+        object[key] = value.clone();
+    }
+    object
+}
+
+#[test]
+fn cause_of_a_kind_compares_fields_of_an_object_without_conditions() {
+    const CAUSE: Option<&str> = Some("acme.example/WidgetNotScaled");
+    let cause = of_widgets(&json!({
+        "kinds": ["widgets.acme.example"],
+        "when": "!has(resource.status.ready) || resource.spec.replicas > resource.status.ready",
+    }));
+    let of = |spec: &Value, status: &Value| widget(&json!({"spec": spec, "status": status}));
+    let other = json!({
+        "apiVersion": "other.example/v1", "kind": "Widget", "metadata": {"name": "w", "namespace": "shop", "uid": "w2"},
+        "spec": {"replicas": 3}, "status": {"ready": 1},
+    });
+    let ready = json!({"ready": 1, "error": "no quota", "conditions": [{"type": "Ready", "status": "True"}]});
+    let checked = check(&json!({"causes": [cause], "tests": [
+        test("too few", &of(&json!({"replicas": 3}), &ready), CAUSE, &["Widget w has 1 of 3 replicas: no quota"]),
+        test("no status", &widget(&json!({"spec": {"replicas": 3}})), CAUSE, &["0 of 3"]),
+        test("enough", &of(&json!({"replicas": 3}), &json!({"ready": 3})), None, &[]),
+        test("another kind of this name", &other, None, &[]),
+    ]}));
+    assert_eq!(checked.failed, [""; 0]);
+    assert_eq!(checked.errors, [""; 0]);
+    let fields: Vec<(String, Vec<String>)> = checked
+        .fields
+        .iter()
+        .map(|(kind, paths)| (kind.to_string(), paths.iter().map(str::to_owned).collect()))
+        .collect();
+    let read = ["spec.replicas", "spec.zones", "status.error", "status.ready"].map(str::to_owned);
+    assert_eq!(fields, [("widgets.acme.example".to_owned(), read.to_vec())]);
+}
+
+#[test]
+fn wrong_kinds_and_fields_are_errors() {
+    for (condition, error) in [
+        (
+            json!({"when": "resource.spec.replicas > 1"}),
+            "causes.0.match.0.when: the fields of a resource are read only for the kinds in `match.kinds`; add `kinds: [widgets.acme.example]` to each alternative of `match`",
+        ),
+        (
+            json!({"kinds": ["widgets"], "when": "object.phase == 'x'"}),
+            "causes.0.match.0.kinds.0: write the plural and the group, such as certificates.cert-manager.io",
+        ),
+        (
+            json!({"kinds": ["widgets.acme.example"], "when": "resource.spec.text.matches('a.*')"}),
+            "causes.0.match.0.when: unknown function `matches`; known are all, bool, bytes, contains, double, dyn, endsWith, exists, exists_one, filter, has, int, map, size, startsWith, string, type, uint",
+        ),
+        (
+            json!({"kinds": ["widgets.acme.example"]}),
+            "causes.0.match: without a condition it applies to each object; give `reasons`, words of the `message`, or `when`",
+        ),
+    ] {
+        let errors = check(&json!({"causes": [of_widgets(&condition)]})).errors;
+        assert!(errors.iter().any(|line| line == error), "{errors:#?}");
+    }
+    let mut of_pods = cause("acme.example/NoLicense", "license");
+    of_pods["match"]["kinds"] = json!(["widgets.acme.example"]);
+    let errors = check(&json!({"causes": [of_pods]})).errors;
+    assert_eq!(
+        errors,
+        ["causes.0.match.0.kinds: only the signal of custom resources has kinds; write `signal: object`"]
+    );
+}

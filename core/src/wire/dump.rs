@@ -17,10 +17,10 @@ use serde_json::value::RawValue;
 use super::{
     ControllerRevision, CronJob, DaemonSet, Deployment, EndpointSlice, Endpoints, Event, Interner, Job, NamedObject,
     Node, PersistentVolumeClaim, Pod, ReplicaSet, ReplicationController, Service, StatefulSet, StorageClass, Workload,
-    object, own_replica_sets, own_revisions, room, route,
+    keeping, object, own_replica_sets, own_revisions, room, route,
 };
 use crate::facts::route::NetworkObject;
-use crate::facts::{EventFacts, NamedKind, NamesOf, NodeFacts, PodFacts, Timestamp, WorkloadFacts};
+use crate::facts::{EventFacts, KindFields, NamedKind, NamesOf, NodeFacts, PodFacts, Timestamp, WorkloadFacts};
 
 /// Maximum depth of nested lists.
 const NESTED: usize = 16;
@@ -54,6 +54,8 @@ pub struct Dump {
     /// The newest time in any object.
     pub newest: Option<Timestamp>,
     pub problems: Vec<Problem>,
+    /// The kinds that rules name, and the fields that are kept of their objects.
+    fields: Arc<KindFields>,
     /// Remaining memory budget for objects, in bytes.
     room: usize,
 }
@@ -109,8 +111,15 @@ impl Dump {
             objects: 0,
             newest: None,
             problems: Vec::new(),
+            fields: Arc::default(),
             room,
         }
+    }
+
+    /// Keeps also the fields of custom resources that rules read.
+    #[must_use]
+    pub fn keeping(self, fields: Arc<KindFields>) -> Self {
+        Self { fields, ..self }
     }
 
     /// Whether the memory limit was exceeded.
@@ -250,7 +259,11 @@ impl Dump {
         room::spend(room::OBJECT)?;
         match kind {
             _ if object::is_custom(api_version) => {
-                self.resources.extend(object::CustomResource::deserialize(d)?.into_facts(&mut self.strings));
+                let fields = self.fields.clone();
+                let named = fields.iter().find(|(named, _)| object::is_named_by(named, api_version, kind));
+                let paths = named.map(|(_, paths)| Arc::new(paths.clone())).unwrap_or_default();
+                let read: object::CustomResource = keeping(&paths, || Deserialize::deserialize(d))?;
+                self.resources.extend(read.named_by(named.map(|(kind, _)| kind)).into_facts(&mut self.strings));
             }
             "Pod" => self.pods.push(Pod::deserialize(d)?.into_facts(&mut self.strings)),
             "Node" => self.nodes.push(Node::deserialize(d)?.into_facts(&mut self.strings)),

@@ -3,13 +3,17 @@
 use std::borrow::Cow;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::core::{ApiResource, DynamicResourceScope};
-use serde::Deserialize;
+use kube::core::{ApiResource, DynamicResourceScope, GroupVersionKind};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
-use super::Interner;
 use super::lenient::{Flag, Int, List, Name, Obj, Text, Time};
 use super::meta::{self, WireCondition};
-use crate::facts::{Condition, ObjectFacts, OwnFacts, WorkloadFacts, WorkloadKey, WorkloadName, is_custom_group};
+use super::{Interner, capture};
+use crate::facts::{
+    Condition, CustomKind, ObjectFacts, ObjectFields, OwnFacts, WorkloadFacts, WorkloadKey, WorkloadName,
+    is_custom_group,
+};
 use crate::message::text;
 
 /// Most conditions of an object that are read.
@@ -19,7 +23,7 @@ const LONGEST: usize = 4096;
 
 /// A custom resource. Its kind and group are known only when the operator runs.
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", remote = "Self")]
 pub struct CustomResource {
     api_version: Text,
     kind: Name,
@@ -27,6 +31,21 @@ pub struct CustomResource {
     pub metadata: ObjectMeta,
     spec: Obj<Spec>,
     status: Obj<Status>,
+    /// The plural name of the kind. The object itself does not contain it.
+    #[serde(skip)]
+    plural: String,
+    /// The fields that rules read. `None`: none is read of its kind.
+    #[serde(skip)]
+    fields: Option<Box<ObjectFields>>,
+}
+
+impl<'de> Deserialize<'de> for CustomResource {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let Some(paths) = capture::paths() else { return Self::deserialize(d) };
+        let (object, fields) = capture::read(&paths, d)?;
+        let read = Self::deserialize(object).map_err(D::Error::custom)?;
+        Ok(Self { fields: Some(fields), ..read })
+    }
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -126,7 +145,14 @@ impl CustomResource {
     pub fn of(mut self, resource: &ApiResource) -> Self {
         self.api_version = Text(resource.api_version.clone());
         self.kind = Name(resource.kind.clone());
+        self.plural.clone_from(&resource.plural);
         self
+    }
+
+    /// The same object as one of this kind, if it can be: a manifest does not contain the plural of its kind.
+    #[must_use]
+    pub(super) fn named_by(self, kind: Option<&CustomKind>) -> Self {
+        Self { plural: kind.map_or_else(String::new, |kind| kind.plural().to_owned()), ..self }
     }
 
     /// The key of its diagnosis.
@@ -143,10 +169,16 @@ impl CustomResource {
         name.into()
     }
 
-    /// `None` if it has no status.
+    /// `None` if it has no status, and no rule reads a field of it.
     pub fn into_facts(self, strings: &mut Interner) -> Option<WorkloadFacts> {
         let key = self.key(strings);
-        let status = self.status.0?;
+        let status = match self.status.0 {
+            Some(status) => status,
+            None if self.fields.is_some() => Status::default(),
+            None => return None,
+        };
+        let plural = if self.plural.is_empty() { usual_plural(key.group(), &self.kind) } else { self.plural };
+        let resource = strings.intern(&format!("{plural}.{}", key.group()));
         let metadata = &self.metadata;
         let generation = metadata.generation.unwrap_or(0);
         let of_conditions = status.conditions.0.iter().filter_map(WireCondition::observed_generation).max();
@@ -186,6 +218,8 @@ impl CustomResource {
                 .into_iter()
                 .find_map(Time::real),
             changed: conditions.iter().filter_map(|of| of.last_transition).max().max(created),
+            resource,
+            fields: self.fields,
         };
         Some(WorkloadFacts {
             key,
@@ -204,6 +238,18 @@ impl CustomResource {
             ..WorkloadFacts::default()
         })
     }
+}
+
+/// The plural of most kinds with this name.
+fn usual_plural(group: &str, kind: &str) -> String {
+    ApiResource::from_gvk(&GroupVersionKind::gvk(group, "", kind)).plural
+}
+
+/// Whether an object of a manifest is of this kind, by the usual plurals.
+pub(super) fn is_named_by(kind: &CustomKind, api_version: &str, of: &str) -> bool {
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    let plural = kind.plural();
+    group == kind.group() && (plural == usual_plural(group, of) || plural == of.to_ascii_lowercase())
 }
 
 fn first<const N: usize>(texts: [Text; N]) -> String {

@@ -19,6 +19,8 @@ pub(super) enum Verdict {
     Conflict { cause: String, other: String },
     /// A condition would have taken too many steps for an object of the cluster.
     TooExpensive { cause: String },
+    /// A kind that it names may not be read. `all`: the followed kinds, the forbidden ones first.
+    Forbidden { kind: String, all: Vec<String> },
 }
 
 /// The causes that a spec has or restricts, whether it is valid or not.
@@ -50,7 +52,12 @@ pub(super) fn of(rule: &Rule, matches: u32, now: Timestamp) -> DiagnosisRuleStat
             "TooExpensive",
             format!("a condition of {cause} takes too many steps for an object of this cluster; make it simpler"),
         ),
-        None => ("True", "Active", String::new()),
+        Some(Verdict::Forbidden { kind, all }) => (
+            "False",
+            "Forbidden",
+            format!("not allowed to list and watch {kind}; `shindan rules rbac {}` prints the role", all.join(",")),
+        ),
+        None => ("True", "Active", rule.waiting.join("; ")),
     };
     let condition = |kind: &'static str, status: &'static str, reason: &str, message: String| {
         let before = rule.written.conditions.iter().find(|known| known.kind == kind && known.status == status);
@@ -99,6 +106,8 @@ mod tests {
             checked: user_rules::check(spec),
             own: causes_of(spec),
             refused: None,
+            is_pending: false,
+            waiting: Vec::new(),
             written: DiagnosisRuleStatus::default(),
         }
     }
@@ -117,6 +126,16 @@ mod tests {
         assert_eq!(of(&of_valid, 2, Timestamp::UNIX_EPOCH).tests, "0/0");
         of_valid.refused = Some(Verdict::TooExpensive { cause: "OOMKilled".to_owned() });
         assert_eq!(ready(&of_valid).1, "TooExpensive");
+        let all = ["widgets.acme.example", "brokers.mq.acme.example"].map(str::to_owned).to_vec();
+        of_valid.refused = Some(Verdict::Forbidden { kind: all[0].clone(), all });
+        let message = "not allowed to list and watch widgets.acme.example; \
+                       `shindan rules rbac widgets.acme.example,brokers.mq.acme.example` prints the role";
+        assert_eq!(ready(&of_valid), ("False".to_owned(), "Forbidden".to_owned(), message.to_owned()));
+        (of_valid.refused, of_valid.waiting) = (None, vec!["widgets.acme.example is not installed".to_owned()]);
+        assert_eq!(
+            (ready(&of_valid).0.as_str(), ready(&of_valid).2.as_str()),
+            ("True", "widgets.acme.example is not installed")
+        );
 
         let misspelt = rule(
             &json!({"exceptions": [{"cause": "OOMKiled", "ignore": true}], "tests": [{"name": "t", "objects": []}]}),

@@ -15,7 +15,7 @@ use crate::case::fields::{Fields, Path, Snapshot};
 use crate::case::roots::RootKind;
 use crate::case::target::shell_word;
 use crate::case::{Category, Finding, Operation, Recovery, Remedy, Specificity, Summary, Thresholds, remedy};
-use crate::facts::{Container, NamesOf};
+use crate::facts::{Container, CustomKind, NamesOf};
 use crate::language::Language;
 use crate::rules::rule::Rule;
 use crate::signals::{Context, Definition, Matched, Subject, Value};
@@ -78,6 +78,7 @@ impl Threshold {
 
 #[derive(Debug)]
 pub(super) struct Condition {
+    pub(super) kinds: Box<[CustomKind]>,
     pub(super) any: Box<[Pattern]>,
     pub(super) all: Box<[Pattern]>,
     pub(super) none: Box<[Pattern]>,
@@ -87,11 +88,22 @@ pub(super) struct Condition {
 impl Condition {
     fn holds(&self, of: &Match, vocabulary: &Vocabulary, hits: &Hits, context: &Context<'_>) -> bool {
         let occurs = |pattern: &Pattern| vocabulary.holds(hits, pattern);
-        (of.reasons.is_empty() || of.reasons.iter().any(|reason| reason == context.signal.reason()))
+        self.is_of_kind(context)
+            && (of.reasons.is_empty() || of.reasons.iter().any(|reason| reason == context.signal.reason()))
             && (self.any.is_empty() || self.any.iter().any(occurs))
             && self.all.iter().all(occurs)
             && !self.none.iter().any(occurs)
             && self.when.as_ref().is_none_or(|when| when.holds(context))
+    }
+
+    fn is_of_kind(&self, context: &Context<'_>) -> bool {
+        self.kinds.is_empty()
+            || context.signal.object().is_some_and(|object| self.kinds.iter().any(|kind| object.is_of(kind)))
+    }
+
+    /// Whether it is about fields of the object, so that it can hold for an object without a failed condition.
+    fn reads_fields(&self) -> bool {
+        self.when.as_ref().is_some_and(|when| when.paths().iter().any(Path::is_of_resource))
     }
 }
 
@@ -276,6 +288,21 @@ impl Cause {
     pub(super) fn applies(&self, vocabulary: &Vocabulary, hits: &Hits, context: &Context<'_>) -> bool {
         self.conditions.is_empty()
             || self.alternatives().any(|(of, condition)| condition.holds(of, vocabulary, hits, context))
+    }
+
+    /// Whether one of its conditions that are about fields of the object holds.
+    pub(super) fn applies_to_fields(&self, vocabulary: &Vocabulary, hits: &Hits, context: &Context<'_>) -> bool {
+        let mut of_fields = self.alternatives().filter(|(_, condition)| condition.reads_fields());
+        of_fields.any(|(of, condition)| condition.holds(of, vocabulary, hits, context))
+    }
+
+    /// The fields of the object that its conditions read.
+    pub(crate) fn fields_of_conditions(&self) -> Vec<&str> {
+        let all = self.conditions.iter().filter_map(|condition| condition.when.as_ref());
+        let mut paths: Vec<&str> = all.flat_map(Expression::paths).filter_map(Path::of_resource).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        paths
     }
 
     pub(super) fn names_reason(&self, reason: &str) -> bool {

@@ -88,7 +88,7 @@ pub(super) fn prefixed(cause: &str) -> Option<Fault> {
 
 /// A cause of a rule needs a condition: without one it would take over all that no other cause explains.
 pub(super) fn unconditional(file: &CauseFile) -> Option<Fault> {
-    let is_empty = |of: &Match| *of == Match::default();
+    let is_empty = |of: &Match| Match { kinds: Vec::new(), ..of.clone() } == Match::default();
     let has_none = file.alternatives.is_empty() || file.alternatives.0.iter().any(is_empty);
     let hint = Some("give `reasons`, words of the `message`, or `when`".to_owned());
     has_none.then(|| Fault { hint, ..Fault::new(format!("without a condition it applies to each {}", file.signal)) })

@@ -1,5 +1,6 @@
 //! Compiles cause files: checks expressions, templates and patterns against the fields of the signal.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use super::cause::{Bilingual, Cause, CompiledRemedy, CompiledRoot, Condition, Report, Threshold, intern};
@@ -11,9 +12,11 @@ use super::template::Template;
 use super::words::Vocabulary;
 use super::{command, order};
 use crate::api::{Confidence, RemedyKind, Severity};
-use crate::case::fields::Path;
+use crate::case::fields::{Path, RESOURCE};
 use crate::case::roots::RootKind;
 use crate::case::{Category, Thresholds};
+use crate::facts::{CustomKind, KindFields};
+use crate::signals::object::ObjectStatus;
 use crate::signals::{Definition, FieldType};
 use crate::{actions, signals};
 
@@ -52,6 +55,19 @@ pub(super) fn report(signal: &'static Definition, file: &CauseFile, problems: &m
     report
 }
 
+/// The kinds of custom resources that a cause names, each with the fields that its conditions and texts read.
+pub(super) fn fields(signal: &'static Definition, file: &Arc<CauseFile>) -> KindFields {
+    let mut compiler = Compiler::new(signal);
+    compiler.cause(file, None);
+    compiler.texts(file);
+    let mut fields = KindFields::default();
+    let names = file.alternatives.0.iter().flat_map(|of| &of.kinds);
+    for kind in names.filter_map(|name| CustomKind::parse(name).ok()) {
+        fields.add(&kind, compiler.fields.iter().cloned());
+    }
+    fields
+}
+
 /// Compiles a condition over the fields of a signal, for a cause of it. Adds errors to `problems`.
 pub(super) fn condition(
     signal: &'static Definition,
@@ -73,12 +89,29 @@ struct Compiler {
     parts: Vec<String>,
     /// The current cause.
     cause: String,
+    /// Whether the current cause is only about kinds of custom resources, so that it can read each field of them.
+    has_kinds: bool,
+    /// Fields of custom resources that the conditions and texts so far read.
+    fields: BTreeSet<Arc<str>>,
     problems: Vec<Problem>,
 }
 
 impl Compiler {
     fn new(definition: &'static Definition) -> Self {
-        Self { definition, parts: Vec::new(), cause: String::new(), problems: Vec::new() }
+        Self {
+            definition,
+            parts: Vec::new(),
+            cause: String::new(),
+            has_kinds: false,
+            fields: BTreeSet::new(),
+            problems: Vec::new(),
+        }
+    }
+
+    fn begin(&mut self, file: &CauseFile) {
+        self.cause.clone_from(&file.cause);
+        let alternatives = &file.alternatives.0;
+        self.has_kinds = !alternatives.is_empty() && alternatives.iter().all(|of| !of.kinds.is_empty());
     }
 
     fn report(&mut self, path: &str, fault: Fault) {
@@ -88,7 +121,7 @@ impl Compiler {
     /// Compiles the conditions of a cause. Returns `None` after errors, which are all reported.
     fn cause(&mut self, file: &Arc<CauseFile>, whole: Option<&'static [u8]>) -> Option<Cause> {
         let before = self.problems.len();
-        self.cause.clone_from(&file.cause);
+        self.begin(file);
         if Category::named(&file.category).is_none() {
             let known = Category::ALL.iter().map(|category| category.as_str());
             self.report("category", Fault::unknown("category", &file.category, known));
@@ -109,7 +142,7 @@ impl Compiler {
 
     /// Compiles the texts of a cause.
     fn texts(&mut self, file: &CauseFile) -> Report {
-        self.cause.clone_from(&file.cause);
+        self.begin(file);
         let summary = self.summary(file);
         let root = numbered("root", &file.root.0).filter_map(|(path, entry)| self.root(entry, &path)).collect();
         let mut consequences = Vec::new();
@@ -172,14 +205,32 @@ impl Compiler {
                 self.report(&place, Fault::new("the pattern has no words, so it matches each message"));
             }
         }
+        let kinds = self.kinds(&of.kinds, path);
         let mut patterns =
             |texts: &[String]| texts.iter().map(|text| Vocabulary::pattern(&mut self.parts, text)).collect();
         Condition {
+            kinds,
             any: patterns(&of.message.any),
             all: patterns(&of.message.all),
             none: patterns(&of.message.none),
             when: self.expression(of.when.as_ref(), &format!("{path}.when")),
         }
+    }
+
+    fn kinds(&mut self, names: &[String], path: &str) -> Box<[CustomKind]> {
+        if !names.is_empty() && self.definition.name != ObjectStatus::DEFINITION.name {
+            let hint = Some(format!("write `signal: {}`", ObjectStatus::DEFINITION.name));
+            let fault = Fault { hint, ..Fault::new("only the signal of custom resources has kinds") };
+            self.report(&format!("{path}.kinds"), fault);
+        }
+        let mut kinds = Vec::new();
+        for (place, name) in numbered(&format!("{path}.kinds"), names) {
+            match CustomKind::parse(name) {
+                Ok(kind) => kinds.push(kind),
+                Err(error) => self.report(&place, Fault::new(error)),
+            }
+        }
+        kinds.into()
     }
 
     fn remedy(&mut self, entry: &RemedyTemplate, path: &str) -> CompiledRemedy {
@@ -300,7 +351,28 @@ impl Compiler {
     /// Whether each path is a field of the signal or of the context.
     fn has_fields<'p>(&mut self, paths: impl Iterator<Item = &'p Path>, text: &str, key: &str) -> bool {
         let (before, definition) = (self.problems.len(), self.definition);
-        for path in paths.map(Path::as_str).filter(|path| field(definition, path).is_none()) {
+        for path in paths {
+            if let Some(of_resource) = path.of_resource().filter(|_| self.has_kinds) {
+                self.fields.insert(of_resource.into());
+                continue;
+            }
+            let path = path.as_str();
+            if field(definition, path).is_some() {
+                continue;
+            }
+            if definition.name == ObjectStatus::DEFINITION.name && path.split('.').next() == Some(RESOURCE) {
+                let fault = if self.has_kinds {
+                    Fault::new("a field of the resource is missing, such as `resource.spec.replicas`")
+                } else {
+                    let hint = Some("add `kinds: [widgets.acme.example]` to each alternative of `match`".to_owned());
+                    Fault {
+                        hint,
+                        ..Fault::new("the fields of a resource are read only for the kinds in `match.kinds`")
+                    }
+                };
+                self.report(key, fault.at_part(text, path));
+                continue;
+            }
             let (of, name) = path.split_once('.').unwrap_or((path, ""));
             let fault = match definitions(definition).find(|known| known.name == of) {
                 None => Fault::unknown("signal", of, definitions(definition).map(|known| known.name)),

@@ -10,7 +10,7 @@ use super::exception::Exception;
 use super::file::CauseFile;
 use super::words::Vocabulary;
 use crate::case::{Case, Specificity, Verdict};
-use crate::facts::Labels;
+use crate::facts::{KindFields, Labels};
 use crate::rules::rule::Rule;
 use crate::signals::{self, Context, Definition, Signal, Source, Subject};
 
@@ -58,6 +58,8 @@ pub struct Catalog {
     signals: Vec<Arc<OfSignal>>,
     by_name: HashMap<&'static str, Arc<Cause>>,
     added: Additions,
+    /// The kinds of custom resources that the added causes name, and the fields that they read.
+    fields: Arc<KindFields>,
 }
 
 /// What users add to the embedded causes.
@@ -72,6 +74,17 @@ impl Additions {
     pub fn extend(&mut self, other: Self) {
         self.causes.extend(other.causes);
         self.exceptions.extend(other.exceptions);
+    }
+
+    /// The kinds of custom resources that the causes name, and the fields that they read.
+    pub fn fields(&self) -> KindFields {
+        let mut fields = KindFields::default();
+        let has_kinds = |file: &&Arc<CauseFile>| file.alternatives.0.iter().any(|of| !of.kinds.is_empty());
+        for file in self.causes.iter().filter(has_kinds) {
+            let signal = signals::ALL.iter().find(|signal| signal.name == file.signal);
+            fields.extend(&signal.map(|signal| compile::fields(signal, file)).unwrap_or_default());
+        }
+        fields
     }
 }
 
@@ -95,7 +108,13 @@ impl Catalog {
         let signals: Vec<Arc<OfSignal>> = signals.collect();
         let all = signals.iter().flat_map(|of| &of.causes);
         let by_name = all.map(|cause| (cause.name(), cause.clone())).collect();
-        Self { signals, by_name, added }
+        let fields = Arc::new(added.fields());
+        Self { signals, by_name, added, fields }
+    }
+
+    /// The kinds of custom resources that the added causes name, and the fields that they read.
+    pub fn fields(&self) -> &Arc<KindFields> {
+        &self.fields
     }
 
     /// The causes that were added to the embedded ones.
@@ -177,6 +196,16 @@ impl Catalog {
         #[cfg(test)]
         super::tests::record_ties(self, context);
         self.matching(context).next().map(|(place, cause)| (place, cause.clone()))
+    }
+
+    /// The first cause whose condition over fields of a custom resource applies.
+    pub(super) fn first_of_fields(&self, context: &Context<'_>) -> Option<(usize, Arc<Cause>)> {
+        let of = self.of(context.signal.definition().name)?;
+        let hits = of.vocabulary.look(context.signal.message());
+        let mut causes = of.causes.iter().enumerate();
+        let applies =
+            |cause: &Cause| cause.applies_to_fields(&of.vocabulary, &hits, context) && !self.excludes(cause, context);
+        causes.find(|(_, cause)| applies(cause)).map(|(place, cause)| (place, cause.clone()))
     }
 
     /// Verdicts of a signal on a pod, each with the rule of its cause and its place among the causes of the signal. For each

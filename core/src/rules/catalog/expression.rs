@@ -4,14 +4,15 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
-use cel::common::ast::{EntryExpr, Expr, IdedExpr};
+use cel::common::ast::{EntryExpr, Expr, IdedExpr, SelectExpr};
 use cel::{Context, Env, Program};
 
 use super::comparison::Comparison;
 use super::cost::{self, Size};
 use super::problem::Fault;
-use super::typing;
-use crate::case::fields::{Fields, Path};
+use super::resource::{self, Resource};
+use super::{functions, typing};
+use crate::case::fields::{Fields, Path, RESOURCE};
 use crate::signals::{FieldType, Value};
 
 static STANDARD: LazyLock<Arc<Env>> = LazyLock::new(|| Arc::new(Env::stdlib()));
@@ -51,8 +52,9 @@ impl Expression {
         collect(program.expression(), &mut paths);
         paths.sort();
         paths.dedup();
-        let paths = paths.iter().map(|path| super::path(path)).collect();
-        let plain = Comparison::of(program.expression());
+        let paths: Box<[Path]> = paths.iter().map(|path| super::path(path)).collect();
+        // A field that an object lacks is an error of CEL, which the simple form does not distinguish from null.
+        let plain = Comparison::of(program.expression()).filter(|_| !uses_resource(&paths));
         Ok(Self { program: Some(Box::new(program)), paths, plain, is_over_budget: AtomicBool::new(false) })
     }
 
@@ -106,11 +108,21 @@ impl Expression {
         if !faults.is_empty() || self.plain.is_some() {
             return faults;
         }
-        let steps = cost::estimate(program.expression(), &|path| Size::usual(field(path)));
+        let unknown = functions::unknown(program.expression(), source);
+        if !unknown.is_empty() {
+            return unknown;
+        }
+        let is_of_resource = |path: &str| self.paths.iter().any(|of| of.as_str() == path && of.is_of_resource());
+        let size = |path: &str| if is_of_resource(path) { Size::usual_of_resource() } else { Size::usual(field(path)) };
+        let steps = cost::estimate(program.expression(), &size);
         if steps > cost::BUDGET {
             let hint = Some("loops within loops multiply; compare with fields that hold one value".to_owned());
             let message = format!("it can take {steps} steps, and {} are allowed", cost::BUDGET);
             return vec![Fault { hint, ..Fault::new(message) }];
+        }
+        // The fields of a custom resource have any type.
+        if uses_resource(&self.paths) {
+            return Vec::new();
         }
         match self.evaluate(&Samples(field)) {
             Ok(cel::Value::Bool(_)) => Vec::new(),
@@ -123,9 +135,15 @@ impl Expression {
     pub(super) fn evaluate(&self, fields: &dyn Fields) -> Result<cel::Value, String> {
         let program = self.program.as_ref().ok_or("a plain condition is not interpreted")?;
         let mut context = Context::with_env(STANDARD.clone());
+        let mut resource = Resource::default();
         for path in &self.paths {
-            context.add_variable_from_value(path.as_str(), to_cel(fields.value(path).into_owned()));
+            let value = fields.value(path).into_owned();
+            match path.of_resource() {
+                Some(field) => resource.add(field, value),
+                None => context.add_variable_from_value(path.as_str(), to_cel(value)),
+            }
         }
+        context.add_variable_from_value(RESOURCE, resource.into_cel());
         program.execute(&context).map_err(|error| error.to_string())
     }
 }
@@ -165,7 +183,11 @@ impl Fields for Samples<'_> {
     }
 }
 
-fn to_cel(value: Value) -> cel::Value {
+fn uses_resource(paths: &[Path]) -> bool {
+    paths.iter().any(Path::is_of_resource)
+}
+
+pub(super) fn to_cel(value: Value) -> cel::Value {
     match value {
         Value::None => cel::Value::Null,
         Value::Text(text) => cel::Value::String(Arc::new(text)),
@@ -174,6 +196,7 @@ fn to_cel(value: Value) -> cel::Value {
         Value::List(list) => {
             cel::Value::List(Arc::new(list.into_iter().map(|text| cel::Value::String(Arc::new(text))).collect()))
         }
+        Value::Json(json) => resource::of_json(json),
     }
 }
 
@@ -181,7 +204,7 @@ fn to_cel(value: Value) -> cel::Value {
 fn collect(expression: &IdedExpr, out: &mut Vec<String>) {
     match &expression.expr {
         Expr::Ident(name) => out.push(name.clone()),
-        Expr::Select(select) => match path(expression) {
+        Expr::Select(select) => match path(expression).or_else(|| tested(select)) {
             Some(path) => out.push(path),
             None => collect(&select.operand, out),
         },
@@ -201,7 +224,10 @@ fn collect(expression: &IdedExpr, out: &mut Vec<String>) {
             ] {
                 collect(part, &mut inner);
             }
-            inner.retain(|name| *name != comprehension.iter_var && *name != comprehension.accu_var);
+            let variables =
+                [Some(&comprehension.iter_var), comprehension.iter_var2.as_ref(), Some(&comprehension.accu_var)];
+            let is_variable = |name: &str| variables.iter().flatten().any(|variable| *variable == name);
+            inner.retain(|path| !is_variable(path.split_once('.').map_or(path, |(name, _)| name)));
             out.append(&mut inner);
         }
         Expr::Map(map) => {
@@ -223,6 +249,12 @@ pub(super) fn path(expression: &IdedExpr) -> Option<String> {
         Expr::Select(select) if !select.test => Some(format!("{}.{}", path(&select.operand)?, select.field)),
         _ => None,
     }
+}
+
+/// The field of a custom resource in `has(resource.spec.mode)`.
+fn tested(select: &SelectExpr) -> Option<String> {
+    let path = format!("{}.{}", path(&select.operand)?, select.field);
+    path.strip_prefix(RESOURCE)?.starts_with('.').then_some(path)
 }
 
 #[cfg(test)]

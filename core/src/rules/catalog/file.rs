@@ -143,6 +143,10 @@ impl fmt::Display for ParseError {
 #[cfg_attr(shindan, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Match {
+    /// Kinds of custom resources by plural and group, such as `widgets.acme.example`; any where empty. The operator follows
+    /// these kinds, and conditions and texts can read each field of their objects: `resource.spec.replicas`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<String>,
     /// Reasons of the state or Event that carries the message; any where empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<String>,

@@ -7,6 +7,7 @@ use super::problem::Fault;
 use crate::case::Summary;
 use crate::case::fields::{Fields, Path};
 use crate::language::Language;
+use crate::message::text;
 use crate::signals::Value;
 
 /// Bytes that most texts need.
@@ -113,6 +114,19 @@ impl Template {
     }
 }
 
+/// Most characters of a field of a custom resource in a text.
+const FIELD_MAX: usize = 140;
+
+/// A field of a custom resource as texts show it: in one line, without secrets. Other fields are clean as they are.
+fn clean(value: &Value) -> Value {
+    match value {
+        Value::Text(text) => text::line(text, FIELD_MAX).into(),
+        Value::List(list) => list.iter().map(|item| text::line(item, FIELD_MAX)).collect::<Vec<_>>().into(),
+        Value::Json(json) => text::line(&json.to_string(), FIELD_MAX).into(),
+        other => other.clone(),
+    }
+}
+
 /// Returns whether all fields had a value.
 fn fill(parts: &[Part], fields: &dyn Fields, language: Language, quote: Quote, out: &mut String) -> bool {
     let mut complete = true;
@@ -120,7 +134,10 @@ fn fill(parts: &[Part], fields: &dyn Fields, language: Language, quote: Quote, o
         match part {
             Part::Text(text) => language.join(out, text),
             Part::Field { path, default } => {
-                let value = fields.value(path);
+                let mut value = fields.value(path);
+                if path.is_of_resource() {
+                    value = Cow::Owned(clean(&value));
+                }
                 if !value.is_empty() {
                     language.join(out, &quote(&value));
                 } else if let Some(default) = default {
@@ -201,7 +218,8 @@ impl<'t> Reader<'t> {
             Some((path, default)) => (path, Some(default.to_owned())),
             None => (inside, None),
         };
-        let is_path = !path.is_empty() && path.chars().all(|c| c.is_ascii_alphanumeric() || c == '.');
+        let is_path =
+            !path.is_empty() && path.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
         if !is_path {
             return Err(self.problem(&format!("`{{{inside}}}` names no field; a field is `{{signal.field}}`")));
         }

@@ -150,3 +150,20 @@ fn errors_contain_their_position_and_a_hint() {
     );
     assert_eq!(two.len(), 2, "{two:#?}");
 }
+
+#[test]
+fn names_in_the_page_of_rules_are_those_of_the_code() {
+    let page = include_str!("../../../../docs/rules.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    let listed = |names: &[&str]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let roots: Vec<&str> = crate::case::RootKind::ALL.iter().map(|kind| kind.as_str()).collect();
+    let mut with_text: Vec<&str> =
+        crate::actions::ACTIONS.iter().filter(|action| action.has_text).map(|action| action.name).collect();
+    with_text.sort_unstable();
+    for line in [
+        format!("**Functions of CEL**: {}.", listed(&functions::FUNCTIONS)),
+        format!("**Kinds of `root`**: {}.", listed(&roots)),
+        format!("**Actions that need a `text`**: all except {}.", listed(&with_text)),
+    ] {
+        assert!(page.contains(&line), "docs/rules.md lacks: {line}");
+    }
+}

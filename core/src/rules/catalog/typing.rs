@@ -69,7 +69,7 @@ impl Checker<'_> {
                 self.needs(list, *kind, FieldType::List, "what follows `in`");
                 Some(FieldType::Flag)
             }
-            ("startsWith" | "endsWith" | "contains" | "matches", [(argument, kind)]) => {
+            ("startsWith" | "endsWith" | "contains", [(argument, kind)]) => {
                 if let Some((target, kind)) = target {
                     self.needs(target, kind, FieldType::Text, &format!("what `{}` is called on", call.func_name));
                 }

@@ -5,7 +5,7 @@ use crate::api::{Confidence, Evidence, PodCounts, Root, Severity, TemplateChange
 use crate::case::{Category, Operation, Remedy, WorkloadCase, WorkloadFailure, evidence};
 use crate::facts::{NamesOf, Timestamp};
 use crate::message::{self, text};
-use crate::rules::catalog::{self};
+use crate::rules::catalog::{self, Cause};
 use crate::signals::{Context, Signal, Subject};
 
 /// Reason why a workload fails.
@@ -47,18 +47,27 @@ impl Own {
     pub(super) fn of(case: &WorkloadCase<'_>, signal: &dyn Signal, evidence: Vec<Evidence>) -> Option<Box<Self>> {
         let context = Context::new(Subject::Workload(case), None, signal);
         let (_, cause) = catalog::first(&context)?;
-        let own = Self {
+        Some(Self::by(&cause, case, &context, evidence))
+    }
+
+    /// The cause of an occurrence of a signal.
+    pub(super) fn by(
+        cause: &Cause,
+        case: &WorkloadCase<'_>,
+        context: &Context<'_>,
+        evidence: Vec<Evidence>,
+    ) -> Box<Self> {
+        Box::new(Self {
             cause: cause.name(),
-            confidence: cause.confidence(&context),
-            summary: cause.summary(&context, case.language()).into_text(),
-            remedies: cause.remedies(context.subject, None, &context),
-            needed_names: cause.needed_names(context.subject, &context),
+            confidence: cause.confidence(context),
+            summary: cause.summary(context, case.language()).into_text(),
+            remedies: cause.remedies(context.subject, None, context),
+            needed_names: cause.needed_names(context.subject, context),
             evidence,
-            root: cause.root(&context),
-            threshold: cause.threshold(case.thresholds, &context),
+            root: cause.root(context),
+            threshold: cause.threshold(case.thresholds, context),
             exceeded: String::new(),
-        };
-        Some(Box::new(own))
+        })
     }
 }
 

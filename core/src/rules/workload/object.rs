@@ -1,11 +1,14 @@
 //! Objects that are diagnosed by their own status, such as custom resources.
 //!
 //! The cause is that of the failing pods below the object, or else what its status and the status of the objects that it
-//! controls show. An object whose status shows no failure is healthy, whatever its pods do.
+//! controls show. An object whose status shows no failure is healthy, whatever its pods do, unless a rule of a user sees
+//! one in its fields.
 
+mod fields;
 #[cfg(test)]
 mod tests;
 
+pub use self::fields::cause_of_fields;
 use super::failure::{Own, Verdict, Why, build_failure};
 use super::pods::Pods;
 use crate::api::{Evidence, Severity};
@@ -33,11 +36,18 @@ pub fn is_explained_by_pods(facts: &WorkloadFacts) -> bool {
 }
 
 pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
+    if fields::are_outdated(case.workload) {
+        return WorkloadJudged::stands();
+    }
     let standing = health(case.workload);
-    if matches!(standing, Health::Healthy | Health::Idle) || is_history(case) {
+    if is_history(case) {
         return WorkloadJudged::default();
     }
     let pods = Pods::of(case);
+    if matches!(standing, Health::Healthy | Health::Idle) {
+        let found = fields::found(case, case.workload).into_iter().collect();
+        return judge_found(case, &pods, found);
+    }
     if let Some(group) = pods.dominant(|_| false) {
         let severity = group.lead.severity;
         let (problem, stands) = state_of(case);
@@ -50,19 +60,27 @@ pub(super) fn judge(case: &WorkloadCase<'_>) -> WorkloadJudged {
         symptoms(case.workload).into_iter().filter(|of| of.form != Form::Detail).filter_map(|of| of.since).min();
     let is_earlier = |of: &Found<'_>| began.zip(of.symptom.since).is_some_and(|(began, of)| after(of, EARLIER) < began);
     let of_parts = parts.iter().flat_map(|of| in_status(case, of)).filter(|of| !is_earlier(of));
-    let mut found: Vec<Found<'_>> = of_parts.chain(in_status(case, case.workload)).collect();
+    let found = of_parts.chain(in_status(case, case.workload)).collect();
+    judge_found(case, &pods, found)
+}
+
+/// The failure by the first symptom that counts now.
+fn judge_found(case: &WorkloadCase<'_>, pods: &Pods<'_>, mut found: Vec<Found<'_>>) -> WorkloadJudged {
     // Of two symptoms of equal rank, the one with a message has the decisive detail.
     found.sort_by_key(|found| (found.precedence, found.lacks_message, found.symptom.form));
     let Some(first) = found.iter().find(|found| found.due <= case.now) else {
         return found.iter().map(|found| found.due).min().map_or_else(WorkloadJudged::default, WorkloadJudged::later);
     };
     let signal = ObjectStatus { case, object: first.object, symptom: first.symptom };
-    let evidence = evidence(case, &signal);
-    let Some(own) = Own::of(case, &signal, evidence) else { return WorkloadJudged::default() };
+    let own = match first.symptom.form {
+        Form::Fields => fields::own(case, &signal),
+        _ => Own::of(case, &signal, evidence(case, &signal)),
+    };
+    let Some(own) = own else { return WorkloadJudged::default() };
     let gravest = symptoms(case.workload).first().map_or(first.symptom.form, |symptom| symptom.form);
     let problem = problem_of(gravest);
     let verdict = Verdict::new(problem, Severity::Warning, String::new(), Why::Own(own));
-    WorkloadJudged::failing(build_failure(case, &pods, verdict))
+    WorkloadJudged::failing(build_failure(case, pods, verdict))
 }
 
 fn is_history(case: &WorkloadCase<'_>) -> bool {
@@ -96,7 +114,7 @@ fn in_status<'a>(case: &'a WorkloadCase<'a>, object: &'a WorkloadFacts) -> Vec<F
         let lacks_message = signal.short_message().is_empty();
         Some(Found { object, symptom, precedence: cause.precedence(), lacks_message, due: after(since, seconds) })
     });
-    found.collect()
+    found.chain(fields::found(case, object)).collect()
 }
 
 /// The part of the status that shows the cause, and the last Event; if it is that of a part, also that of the object.
@@ -112,7 +130,7 @@ fn evidence(case: &WorkloadCase<'_>, signal: &ObjectStatus<'_>) -> Vec<Evidence>
 
 const fn problem_of(form: Form) -> &'static str {
     match form {
-        Form::Stalled | Form::Failed => "Failed",
+        Form::Stalled | Form::Failed | Form::Fields => "Failed",
         Form::NotReady | Form::Detail => "NotReady",
         Form::NotObserved => "NotObserved",
     }

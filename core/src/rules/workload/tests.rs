@@ -126,6 +126,7 @@ impl World {
             names: &Names::default(),
             thresholds: &self.thresholds,
             since: workload.created.unwrap_or(now),
+            fields_since: None,
             seen: workload.created.unwrap_or(now),
             current: None,
             now,

@@ -26,6 +26,8 @@ pub(crate) enum Form {
     NotObserved,
     /// A condition that explains another symptom.
     Detail,
+    /// None: a rule compares fields of the object.
+    Fields,
 }
 
 impl Form {
@@ -36,6 +38,7 @@ impl Form {
             Self::NotReady => "notReady",
             Self::NotObserved => "notObserved",
             Self::Detail => "detail",
+            Self::Fields => "fields",
         }
     }
 }

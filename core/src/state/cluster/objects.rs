@@ -54,6 +54,8 @@ pub(in crate::state) struct Kept {
     pub(in crate::state) since: Timestamp,
     /// Its last Warning Events, oldest first.
     pub(in crate::state) events: Vec<EventFacts>,
+    /// The cause that a rule sees in its fields, and since when: a field that changes is not always another failure.
+    of_fields: Option<(&'static str, Timestamp)>,
 }
 
 impl Objects {
@@ -70,13 +72,14 @@ impl Objects {
         let id = Id::of(&facts.key);
         let known = self.by_id.get(&id).filter(|known| situation(&known.facts) == situation(&facts));
         let since = known.map_or(now, |known| known.since);
-        let events = self.take(&id).filter(|known| known.facts.uid == facts.uid).map(|known| known.events);
+        let same = self.take(&id).filter(|known| known.facts.uid == facts.uid);
+        let (events, of_fields) = same.map_or_else(Default::default, |known| (known.events, known.of_fields));
         if let Some(owner) = &facts.owner {
             let owner = Id::of_owner(owner, &facts.key.namespace).anywhere();
             self.owned.entry(owner).or_default().insert(id.clone());
         }
         self.by_uid.insert(facts.uid.clone(), id.clone());
-        self.by_id.insert(id, Kept { facts, since, events: events.unwrap_or_default() });
+        self.by_id.insert(id, Kept { facts, since, events, of_fields });
     }
 
     pub(in crate::state) fn remove(&mut self, key: &WorkloadKey) {
@@ -122,6 +125,19 @@ impl Objects {
 
     pub(in crate::state) fn get(&self, key: &WorkloadKey) -> Option<&Kept> {
         self.by_id.get(&Id::of(key))
+    }
+
+    /// Registers the cause that a rule sees in the fields of an object. Returns since when.
+    pub(in crate::state) fn see_cause(
+        &mut self,
+        key: &WorkloadKey,
+        cause: Option<&'static str>,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
+        let kept = self.by_id.get_mut(&Id::of(key))?;
+        let known = kept.of_fields.filter(|(known, _)| Some(*known) == cause);
+        kept.of_fields = known.or_else(|| Some((cause?, now)));
+        kept.of_fields.map(|(_, since)| since)
     }
 
     pub(in crate::state) fn keys(&self) -> impl Iterator<Item = &WorkloadKey> {

@@ -12,7 +12,7 @@ use crate::case::{FailingPod, WorkloadCase, WorkloadJudged};
 use crate::facts::{Labels, Names, Timestamp, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
 use crate::reconcile::{Bearer, DiagnosisKey, Plan, node_and_workload};
-use crate::rules::{answers_for_its_parts, is_explained_by_pods, judge_workload};
+use crate::rules::{answers_for_its_parts, cause_of_fields, is_explained_by_pods, judge_workload};
 use crate::state::cluster::ClusterState;
 use crate::state::cluster::objects::Id;
 use crate::state::reported::failure_history::Restarted;
@@ -82,13 +82,16 @@ pub(in crate::state) fn decide(world: &mut World, key: &WorkloadKey, now: Timest
     let events: Vec<_> = with_events.flat_map(|kept| &kept.events).cloned().collect();
     let active_status = world.reported.active_status(&object, &facts.uid);
     let names = Names::default();
-    let judged = judge_workload(&WorkloadCase {
+    let case = WorkloadCase {
         failing: &failing,
         owned: &owned,
         events: &events,
         current: active_status.as_ref(),
         ..WorkloadCase::of_status(&facts, since, &names, &world.settings.thresholds, now)
-    });
+    };
+    let seen = world.cluster.objects.see_cause(key, cause_of_fields(&case), now);
+    let fields_since = if world.settings.lookups_enabled { seen } else { facts.created };
+    let judged = judge_workload(&WorkloadCase { fields_since, ..case });
     plan_of(world, &facts, judged, (&failing, &restarts), now).into()
 }
 
@@ -148,71 +151,4 @@ pub(super) fn before_judging(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::api::DiagnosisState;
-    use crate::case::Thresholds;
-    use crate::reconcile::{Intent, Policy, Write};
-    use crate::state::{Caps, Change};
-    use crate::wire::Dump;
-
-    fn at(minute: i64) -> Timestamp {
-        after("2026-11-21T09:00:00Z".parse().unwrap(), 60 * minute)
-    }
-
-    fn facts(status: &str) -> WorkloadFacts {
-        let mut dump = Dump::default();
-        dump.read(&format!(
-            "apiVersion: acme.example.com/v1\nkind: Widget\nmetadata: {{name: w, namespace: shop, uid: w1}}\nstatus: {status}\n"
-        ));
-        dump.resources.remove(0)
-    }
-
-    fn world() -> World {
-        let caps = Caps { per_namespace: usize::MAX, ended_per_failure: usize::MAX };
-        let mut world = World::new(Thresholds::default(), Policy::default(), caps);
-        for source in Source::ALL {
-            let _ = world.apply(Change::ListStarted(source), at(0));
-            let _ = world.apply(Change::ListDone(source), at(0));
-        }
-        world
-    }
-
-    /// Applies a change, decides on the touched object and acknowledges its write.
-    fn step(world: &mut World, change: Change, now: Timestamp) -> Option<Box<Write>> {
-        let touched = world.apply(change, now);
-        let (subject, _) = touched.into_iter().find(|(subject, _)| matches!(subject, Subject::Workload(_)))?;
-        let Some(Intent::Apply(write)) = world.decide(&subject, now).plan.intent else { return None };
-        let _ = world.acknowledged(&write, "u".to_owned(), "1".to_owned(), now);
-        Some(write)
-    }
-
-    #[test]
-    fn diagnosis_of_an_object_has_the_life_cycle_of_a_workload() {
-        let mut world = world();
-        let put = |status: &str| Change::Workload(Box::new(facts(status)));
-        let healthy = "{conditions: [{type: Ready, status: \"True\", lastTransitionTime: \"2026-11-21T09:00:00Z\"}]}";
-        assert!(step(&mut world, put(healthy), at(1)).is_none());
-        let failed = step(&mut world, put("{phase: Failed, message: no disk}"), at(2)).expect("it fails");
-        assert_eq!(failed.object.head().cause, "ResourceFailed");
-        assert!(failed.announcement.as_ref().is_some_and(|event| event.warning));
-        assert!(step(&mut world, put("{phase: Failed, message: no disk}"), at(3)).is_none(), "nothing has changed");
-        let recovered = step(&mut world, put(healthy), at(30)).expect("it recovers");
-        assert_eq!(recovered.object.head().state, DiagnosisState::Recovered);
-        assert_eq!(recovered.object.head().summary, "it is healthy again");
-        assert!(step(&mut world, put("{phase: Failed}"), at(90)).is_some());
-        let gone = step(&mut world, Change::WorkloadDeleted(facts("{}").key), at(91)).expect("it is deleted");
-        assert_eq!(gone.object.head().state, DiagnosisState::Gone);
-    }
-
-    #[test]
-    fn threshold_of_an_object_is_a_timer() {
-        let mut world = world();
-        let failing = "{conditions: [{type: Ready, status: \"False\", lastTransitionTime: \"2026-11-21T09:00:00Z\"}]}";
-        let touched = world.apply(Change::Workload(Box::new(facts(failing))), at(1));
-        let subject = &touched[0].0;
-        let plan = world.decide(subject, at(1)).plan;
-        assert_eq!((plan.intent, plan.wake), (None, Some(at(5))));
-        assert!(world.decide(subject, at(5)).plan.intent.is_some());
-    }
-}
+mod tests;

@@ -182,8 +182,8 @@ fn decide_on_workload(world: &mut World, key: &WorkloadKey, object: &DiagnosisKe
     let has_given_up = known.facts.condition("Progressing").is_some_and(|progress| progress.status == "False");
     let undecided = has_given_up.then(|| undecided(world, key, now)).flatten();
     let gates = if has_given_up { world.cluster.gates(key) } else { Vec::new() };
+    let names = world.cluster.lookups.names();
     let judged = judge_workload(&WorkloadCase {
-        workload: &known.facts,
         failing: &failing,
         failed: &world.reported.failure_history.templates(key),
         undecided,
@@ -192,16 +192,12 @@ fn decide_on_workload(world: &mut World, key: &WorkloadKey, object: &DiagnosisKe
         gone: &gone,
         ready: ready.as_deref(),
         jobs: &jobs,
-        owned: &[],
         events: &events,
         orphans: &unmatched,
         services: services.as_deref(),
-        names: world.cluster.lookups.names(),
-        thresholds: &world.settings.thresholds,
-        since: known.since,
         seen: known.seen,
         current: active_status.as_ref(),
-        now,
+        ..WorkloadCase::of_status(&known.facts, known.since, names, &world.settings.thresholds, now)
     });
     let is_active = world.reported.has_active_diagnosis(object);
     if judged.failure.as_ref().is_some_and(|failure| is_unwanted(world, key, Some(&labels), failure, now)) {
