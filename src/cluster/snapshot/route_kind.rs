@@ -48,17 +48,22 @@ impl RouteKind {
         }
     }
 
-    /// Short name of kubectl.
-    pub const fn short(self) -> &'static str {
+    /// Short names of kubectl, and `gw`, by which Gateways are often called.
+    pub const fn short(self) -> &'static [&'static str] {
         match self {
-            Self::Ingress => "ing",
-            Self::Gateway => "gtw",
-            Self::HttpRoute => "httproute",
-            Self::GrpcRoute => "grpcroute",
-            Self::Service => "svc",
-            Self::HorizontalPodAutoscaler => "hpa",
-            Self::PodDisruptionBudget => "pdb",
+            Self::Ingress => &["ing"],
+            Self::Gateway => &["gtw", "gw"],
+            Self::HttpRoute | Self::GrpcRoute => &[],
+            Self::Service => &["svc"],
+            Self::HorizontalPodAutoscaler => &["hpa"],
+            Self::PodDisruptionBudget => &["pdb"],
         }
+    }
+
+    /// The API version, such as `networking.k8s.io/v1`.
+    pub fn api_version(self) -> &'static str {
+        let api = self.api();
+        api.split_once('/').map_or(api, |(_, version)| version)
     }
 
     /// The URL path of its objects.
