@@ -15,7 +15,7 @@ use shindan_core::rules;
 use super::below::Below;
 use super::kind::Kind;
 use super::standing;
-use super::subject::{Asked, Subject};
+use super::subject::{self, Asked, Subject};
 use crate::cli::found::Found;
 use crate::cli::tree::Detail;
 use crate::cluster::client::Clients;
@@ -154,9 +154,8 @@ impl Question<'_> {
         let Seen { found: seen, pods, unready, fails_so_far, knows_nodes } = self.seen(now, &mut notes).await?;
         let (found, by) = match seen {
             seen if seen.fails() && self.is_going(&mut notes).await => (seen, By::Here),
-            // The operator need not watch its kind.
-            seen if seen.fails() && self.asked.includes_custom() => (seen, By::Here),
-            seen if seen.fails() => (seen, By::HereInstead),
+            seen if subject::concerns_operator(&seen) => (seen, By::HereInstead),
+            seen if seen.fails() => (seen, By::Here),
             // Informational findings are reported only if the object was requested.
             seen if written.is_empty() => (seen, By::Here),
             _ => (written, By::Operator),

@@ -167,11 +167,6 @@ impl Asked {
         (requested.into_iter().collect(), parts.into_iter().collect())
     }
 
-    /// Whether a custom resource is requested, which the operator diagnoses only if its kind was listed.
-    pub(super) fn includes_custom(&self) -> bool {
-        self.kinds().into_iter().any(|kind| matches!(kind, Kind::Custom(_)))
-    }
-
     /// Whether all requested objects have no namespace. Their pods are in all namespaces.
     pub(in crate::cli) fn is_cluster_scoped(&self) -> bool {
         let kinds = self.kinds();
@@ -232,15 +227,7 @@ impl Asked {
             Self::All => {}
             Self::OwnStatus => {
                 found.pods.clear();
-                found.nodes_and_workloads.retain(|of| match &of.object {
-                    NodeOrWorkload::Node(..) => false,
-                    NodeOrWorkload::Workload(spec, _) => {
-                        let workload = &spec.workload;
-                        let is_route = |kind| Kind::Route(kind).is_of(&workload.api_version, &workload.kind);
-                        WorkloadKey::of(workload, &of.key.object.namespace).is_custom()
-                            || RouteKind::ALL.into_iter().any(is_route)
-                    }
-                });
+                found.nodes_and_workloads.retain(has_own_status);
             }
             Self::Kind(kind) => {
                 found.pods.retain(|pod| kind.has(pod) || below.has_pod(pod));
@@ -272,6 +259,20 @@ impl Asked {
             }
         }
     }
+}
+
+/// Whether it is the diagnosis of an object of a request's path, an autoscaler, a disruption budget or a custom resource.
+fn has_own_status(of: &OfNodeOrWorkload) -> bool {
+    let NodeOrWorkload::Workload(spec, _) = &of.object else { return false };
+    let key = WorkloadKey::of(&spec.workload, &of.key.object.namespace);
+    key.is_custom() || RouteKind::of(&key.api_version, &key.kind).is_some()
+}
+
+/// Whether an operator that works would report one of these failures. It does not watch the path of a request, and only the
+/// custom resources that it was started with.
+pub(super) fn concerns_operator(found: &Found) -> bool {
+    let mut others = found.nodes_and_workloads.iter().filter(|of| !has_own_status(of));
+    found.pods.iter().any(OfPod::fails) || others.any(OfNodeOrWorkload::fails)
 }
 
 #[cfg(test)]

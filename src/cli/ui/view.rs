@@ -6,6 +6,7 @@ pub(super) mod filter;
 pub(super) mod link;
 pub(super) mod overview;
 pub(super) mod readiness;
+mod section;
 #[cfg(test)]
 pub(super) mod sample;
 pub(super) mod timeline;

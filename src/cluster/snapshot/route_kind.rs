@@ -35,6 +35,13 @@ impl RouteKind {
         }
     }
 
+    /// The kind with this name and the group of this API version.
+    pub fn of(api_version: &str, kind: &str) -> Option<Self> {
+        let group = |of: &str| of.split_once('/').map_or(String::new(), |(group, _)| group.to_owned());
+        let is_it = |known: &Self| known.as_str() == kind && group(known.api_version()) == group(api_version);
+        Self::ALL.into_iter().find(is_it)
+    }
+
     /// Plural name in API URLs.
     pub const fn plural(self) -> &'static str {
         match self {
