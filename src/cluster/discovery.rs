@@ -2,7 +2,7 @@
 
 mod document;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use kube::api::ApiResource;
 use serde::de::DeserializeOwned;
 use shindan_core::facts::is_custom_group;
 
-use self::document::{Groups, Resources};
+use self::document::{Resources, Root};
 use super::Failure;
 use super::call;
 
@@ -157,12 +157,12 @@ fn domain(group: &str) -> &str {
     &group[group.len().saturating_sub(length.saturating_sub(1))..]
 }
 
-/// Reads the types that the API server serves. Groups that cannot be read, such as those of an aggregated API server that
+/// Reads the types that the API server serves. Root that cannot be read, such as those of an aggregated API server that
 /// is down, are left out.
 pub async fn types(client: &Client, limit: Duration) -> Result<ResourceTypes, Failure> {
     let mut all = Vec::new();
     for root in ["/api", "/apis"] {
-        let groups: Groups = get(client, root, limit).await?;
+        let groups: Root = get(client, root, limit).await?;
         match groups.aggregated() {
             Some(types) => all.extend(types),
             None => all.extend(separately(client, root, &groups, limit).await?),
@@ -172,12 +172,7 @@ pub async fn types(client: &Client, limit: Duration) -> Result<ResourceTypes, Fa
 }
 
 /// Reads the document of each group version, from an API server without the aggregated document.
-async fn separately(
-    client: &Client,
-    root: &str,
-    groups: &Groups,
-    limit: Duration,
-) -> Result<Vec<ResourceType>, Failure> {
+async fn separately(client: &Client, root: &str, groups: &Root, limit: Duration) -> Result<Vec<ResourceType>, Failure> {
     let of_version = |(group, version): (String, String)| async move {
         let path = if group.is_empty() { format!("{root}/{version}") } else { format!("{root}/{group}/{version}") };
         match get::<Resources>(client, &path, limit).await {

@@ -39,7 +39,8 @@ impl Below {
             return below;
         }
         let mut uids: BTreeSet<&Arc<str>> = roots.iter().map(|facts| &facts.uid).collect();
-        let is_below = |uids: &BTreeSet<&Arc<str>>, owner: Option<&Owner>| owner.is_some_and(|of| uids.contains(&of.uid));
+        let is_below =
+            |uids: &BTreeSet<&Arc<str>>, owner: Option<&Owner>| owner.is_some_and(|of| uids.contains(&of.uid));
         let mut rest: Vec<&WorkloadFacts> = dump.resources.iter().chain(&dump.workloads).collect();
         loop {
             let (found, others): (Vec<_>, Vec<_>) =

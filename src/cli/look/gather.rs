@@ -123,13 +123,18 @@ impl Question<'_> {
         let mut notes = Vec::new();
         let is_here = self.here || self.asked.is_of_routes();
         let written = if is_here { None } else { self.written(&mut notes).await? };
+        let mut more = Vec::new();
         let (written, ended) = match written {
-            Some(found) if !found.is_empty() && self.is_left_over(now, &mut notes).await => (None, found.ended()),
+            Some(found) if !found.is_empty() && self.is_left_over(now, &mut notes).await => {
+                more = self.reported_types(&found).await;
+                (None, found.ended())
+            }
             written => (written, Found::default()),
         };
         notes.extend(self.deletion_notes(written.as_ref().unwrap_or(&ended))?);
         let Some(written) = written else {
-            let Seen { mut found, pods, unready, fails_so_far, knows_nodes } = self.seen(now, &mut notes).await?;
+            let seen = self.seen(&more, now, &mut notes).await?;
+            let Seen { mut found, pods, unready, fails_so_far, knows_nodes } = seen;
             let healthy_nodes = self.healthy_nodes(&found, knows_nodes);
             if self.ended || found.is_empty() {
                 // Ended diagnoses stay valid without a running operator.
@@ -151,7 +156,8 @@ impl Question<'_> {
             });
         }
         // No diagnosis is no proof of health: the operator may be stopped or limited to other namespaces.
-        let Seen { found: seen, pods, unready, fails_so_far, knows_nodes } = self.seen(now, &mut notes).await?;
+        let seen = self.seen(&[], now, &mut notes).await?;
+        let Seen { found: seen, pods, unready, fails_so_far, knows_nodes } = seen;
         let (found, by) = match seen {
             seen if seen.fails() && self.is_going(&mut notes).await => (seen, By::Here),
             seen if subject::concerns_operator(&seen) => (seen, By::HereInstead),
@@ -171,7 +177,7 @@ impl Question<'_> {
         if reads_names
             && self.namespace.is_some()
             && self.is_about_one()
-            && let Ok(seen) = self.seen(now, &mut Vec::new()).await
+            && let Ok(seen) = self.seen(&[], now, &mut Vec::new()).await
         {
             written.take_remedies(&seen.found, rules::reads_names);
         }
@@ -283,9 +289,20 @@ impl Question<'_> {
         Ok(Some(found))
     }
 
-    /// Diagnoses locally, with the permissions of the user.
-    async fn seen(&self, now: Timestamp, notes: &mut Vec<String>) -> anyhow::Result<Seen> {
-        let mut snapshot = self.snapshot().await?;
+    /// The types of custom resources in the diagnoses of an operator that has stopped, for a question that includes such
+    /// objects. They are optional: without them, these objects are not diagnosed.
+    async fn reported_types(&self, written: &Found) -> Vec<ResourceType> {
+        let kinds = subject::custom_kinds(written);
+        if kinds.is_empty() || !self.with_routes {
+            return Vec::new();
+        }
+        let Ok(types) = discovery::types(&self.clients.write, self.limit).await else { return Vec::new() };
+        kinds.iter().filter_map(|(group, kind)| types.of_kind(group, kind)).cloned().collect()
+    }
+
+    /// Diagnoses locally, with the permissions of the user. `more` are types of custom resources to include.
+    async fn seen(&self, more: &[ResourceType], now: Timestamp, notes: &mut Vec<String>) -> anyhow::Result<Seen> {
+        let mut snapshot = self.list(more).await?;
         let pods = snapshot.dump.pods.iter().filter(|pod| self.is_in_place(&pod.key.namespace)).count();
         let lacking = std::mem::take(&mut snapshot.lacking);
         notes.extend(lacking.iter().map(ToString::to_string));
@@ -322,6 +339,10 @@ impl Question<'_> {
     }
 
     pub(in crate::cli) async fn snapshot(&self) -> anyhow::Result<Snapshot> {
+        self.list(&[]).await
+    }
+
+    async fn list(&self, more: &[ResourceType]) -> anyhow::Result<Snapshot> {
         let bar = if self.shows_progress { progress_bar() } else { ProgressBar::hidden() };
         let show = |progress: Progress<'_>| {
             bar.set_length(progress.listed + progress.left);
@@ -329,7 +350,8 @@ impl Question<'_> {
             bar.set_message(format!("listing {}", progress.plural));
         };
         let (mut requested, parts) = self.asked.custom_types();
-        requested.extend(self.custom.iter().cloned());
+        let is_new = |of: &&ResourceType| !self.custom.contains(of);
+        requested.extend(self.custom.iter().chain(more.iter().filter(is_new)).cloned());
         let lister = Lister {
             client: &self.clients.watch,
             limit: self.limit,
@@ -388,9 +410,7 @@ impl Question<'_> {
             found.pods.retain(|pod| self.is_in_place(&pod.key.namespace));
             found.nodes_and_workloads.retain(|of| {
                 let place = &of.key.object.namespace;
-                **place == **namespace
-                    || (place.is_empty() && includes_nodes)
-                    || self.asked.names_cluster_scoped(of)
+                **place == **namespace || (place.is_empty() && includes_nodes) || self.asked.names_cluster_scoped(of)
             });
         }
         self.asked.keep(&mut found, &below);
@@ -431,7 +451,8 @@ pub(in crate::cli) async fn resolve(
     if let Some(asked) = Asked::without_discovery(words).map_err(anyhow::Error::msg)? {
         return Ok((asked, Vec::new()));
     }
-    let types = discovery::types(&clients.write, limit).await.context("cannot read the resource types of the server")?;
+    let types =
+        discovery::types(&clients.write, limit).await.context("cannot read the resource types of the server")?;
     Asked::parse(words, &types).map_err(anyhow::Error::msg)
 }
 
@@ -446,9 +467,7 @@ async fn gone(
     for subject in subjects {
         let namespace = namespace.filter(|_| !subject.kind.is_cluster_scoped());
         let is_there = match &subject.kind {
-            Kind::Custom(kind) => {
-                snapshot::is_custom_there(client, &kind.of, namespace, &subject.name, limit).await
-            }
+            Kind::Custom(kind) => snapshot::is_custom_there(client, &kind.of, namespace, &subject.name, limit).await,
             kind => snapshot::is_there(client, kind.as_str(), namespace, &subject.name, limit).await,
         };
         match is_there {
@@ -630,5 +649,81 @@ mod tests {
                 assert!(error.starts_with("there is no "), "{error}");
             }
         }
+    }
+
+    /// Lists with the failing Certificate web, its Challenge, and a Deployment that the Certificate does not control.
+    fn certificates() -> Vec<(&'static str, Value)> {
+        let resource = |plural: &str, kind: &str| {
+            json!({"resource": plural, "singularResource": kind.to_lowercase(), "responseKind": {"kind": kind},
+                "scope": "Namespaced", "shortNames": [], "verbs": ["list"]})
+        };
+        let group = |name: &str, all: Value| json!({"metadata": {"name": name}, "versions": [{"version": "v1", "resources": all}]});
+        let apis = json!([
+            group("cert-manager.io", json!([resource("certificates", "Certificate")])),
+            group("acme.cert-manager.io", json!([resource("challenges", "Challenge")])),
+        ]);
+        let ready = |status: &str| {
+            json!({"conditions": [{"type": "Ready", "status": status, "reason": "DoesNotExist",
+            "message": "no Secret", "lastTransitionTime": "2026-11-21T08:30:00Z"}]})
+        };
+        let meta = |name: &str| {
+            json!({"name": name, "namespace": "shop", "uid": name,
+            "creationTimestamp": "2026-11-21T08:30:00Z"})
+        };
+        let mut of_web = meta("web-1");
+        of_web["ownerReferences"] = json!([{"apiVersion": "cert-manager.io/v1", "kind": "Certificate", "name": "web",
+            "uid": "web", "controller": true}]);
+        vec![
+            ("apis", apis),
+            (
+                "certificates",
+                json!([{"metadata": meta("web"), "status": ready("False")},
+                {"metadata": meta("ok"), "status": ready("True")}]),
+            ),
+            (
+                "challenges",
+                json!([{"metadata": of_web, "status": {"state": "invalid", "reason": "HTTP status code 404"}}]),
+            ),
+        ]
+    }
+
+    /// The causes of the workloads, or the error, for the words of a command.
+    async fn asked(words: &[&str], refused: &'static [&'static str]) -> Result<Vec<String>, String> {
+        let clients = testing::clients(&certificates(), refused);
+        let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+        let limit = Duration::from_secs(5);
+        let (asked, _) = resolve(&words, &clients, limit).await.map_err(|e| format!("{e:#}"))?;
+        let thresholds = Thresholds::default().for_snapshot();
+        let question = Question {
+            here: true,
+            ..Question::new(&clients, Some("shop".to_owned()), asked, thresholds, limit).await.unwrap()
+        };
+        let answer = question.answer("2026-11-21T09:00:00Z".parse().unwrap()).await.map_err(|e| format!("{e:#}"))?;
+        let of = answer.found.nodes_and_workloads.iter();
+        Ok(of.map(|of| format!("{} {}", of.key.object.name, of.object.head().cause)).collect())
+    }
+
+    #[tokio::test]
+    async fn a_custom_resource_has_the_lowest_cause_below_it() {
+        let failing = vec!["certificate.cert-manager.io-web AcmeChallengeFailed".to_owned()];
+        for words in [&["certificate/web"][..], &["certificates.cert-manager.io", "web", "ok"], &["certificates"]] {
+            assert_eq!(asked(words, &[]).await, Ok(failing.clone()), "{words:?}");
+            assert_eq!(asked(words, &["pods"]).await, Ok(failing.clone()), "pods are not needed: {words:?}");
+        }
+        assert_eq!(asked(&["certificate/ok"], &[]).await, Ok(vec![]));
+        let without = asked(&["certificate/web"], &["challenges"]).await.unwrap();
+        assert_eq!(without, ["certificate.cert-manager.io-web ResourceNotReady"]);
+    }
+
+    #[tokio::test]
+    async fn a_kind_that_cannot_be_listed_is_an_error() {
+        for (words, of) in [(["certificate/web"], "Certificate web"), (["certificates"], "any Certificate")] {
+            let error = asked(&words, &["certificates"]).await.unwrap_err();
+            let expected =
+                format!("cannot diagnose {of}: not allowed to list certificates.cert-manager.io: 403 Forbidden");
+            assert!(error.starts_with(&expected), "{error}");
+        }
+        let error = asked(&["widget/x"], &[]).await.unwrap_err();
+        assert!(error.starts_with("the server doesn't have a resource type \"widget\"; the kinds are pod,"), "{error}");
     }
 }

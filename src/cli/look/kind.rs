@@ -120,7 +120,8 @@ impl Kind {
         let lower = word.to_ascii_lowercase();
         let (name, group) = lower.split_once('.').map_or((&*lower, None), |(name, group)| (name, Some(group)));
         // A version may precede the group: deployments.v1.apps, pods.v1.
-        let is_version = |label: &str| label.strip_prefix('v').is_some_and(|v| v.starts_with(|c: char| c.is_ascii_digit()));
+        let is_version =
+            |label: &str| label.strip_prefix('v').is_some_and(|v| v.starts_with(|c: char| c.is_ascii_digit()));
         let group = group.map(|group| match group.split_once('.') {
             Some((version, rest)) if is_version(version) => rest,
             None if is_version(group) => "",
@@ -183,4 +184,49 @@ pub(super) fn fails_by_node(pod: &OfPod) -> bool {
 /// Names of the kinds that need no discovery.
 pub(in crate::cli) fn kinds() -> impl Iterator<Item = String> {
     Kind::built_in().map(|kind| kind.as_str().to_ascii_lowercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::discovery::tests::sample;
+
+    #[test]
+    fn a_custom_kind_is_found_among_the_types_of_the_server() {
+        for (word, plural, shown) in [
+            ("certificate.cert-manager.io", "certificates.cert-manager.io", "Certificate"),
+            ("certs.cert-manager.io", "certificates.cert-manager.io", "Certificate"),
+            ("clusterissuers", "clusterissuers.cert-manager.io", "ClusterIssuer"),
+            // Kubernetes has a kind of this name.
+            ("ksvc", "services.serving.knative.dev", "service.serving.knative.dev"),
+            ("service.serving.knative.dev", "services.serving.knative.dev", "service.serving.knative.dev"),
+            ("service", "services", "Service"),
+            ("gw", "gateways", "Gateway"),
+        ] {
+            let (kind, note) = Kind::of(word, &sample()).unwrap();
+            assert_eq!((kind.plural(), kind.as_str(), note), (plural, shown, None), "{word}");
+        }
+        let (issuer, _) = Kind::of("clusterissuer", &sample()).unwrap();
+        let (certificate, _) = Kind::of("certificate.cert-manager.io", &sample()).unwrap();
+        assert!(issuer.is_cluster_scoped() && !certificate.is_cluster_scoped());
+    }
+
+    #[test]
+    fn the_first_of_several_types_is_taken_as_by_kubectl() {
+        let (kind, note) = Kind::of("certificate", &sample()).unwrap();
+        assert_eq!(kind.plural(), "certificates.cert-manager.io");
+        let expected = "certificate is certificates.cert-manager.io here, as for kubectl; \
+            there is also certificates.not-cert-manager.io";
+        assert_eq!(note.as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn an_object_belongs_to_a_kind_by_its_group() {
+        let (knative, _) = Kind::of("ksvc", &sample()).unwrap();
+        assert!(knative.is_of("serving.knative.dev/v1", "Service") && !knative.is_of("v1", "Service"));
+        let service = Kind::Route(RouteKind::Service);
+        assert!(service.is_of("v1", "Service") && !service.is_of("serving.knative.dev/v1", "Service"));
+        let ingress = Kind::Route(RouteKind::Ingress);
+        assert!(ingress.is_of("networking.k8s.io/v1", "Ingress") && !ingress.is_of("v1", "Ingress"));
+    }
 }

@@ -77,7 +77,7 @@ mod tests {
 
     fn ready(status: &str) -> String {
         format!(
-            "{{conditions: [{{type: Ready, status: '{status}', reason: DoesNotExist, message: no Secret, \
+            "{{conditions: [{{type: Ready, status: '{status}', reason: Denied, message: no Secret, \
              lastTransitionTime: '2026-11-21T09:00:00Z'}}]}}"
         )
     }
@@ -86,8 +86,8 @@ mod tests {
     fn an_object_lacks_what_its_conditions_state() {
         for (status, lacks) in [
             (ready("True"), None),
-            (ready("False"), Some("not ready (Ready = False, DoesNotExist)")),
-            (ready("Unknown"), Some("not ready (Ready = Unknown, DoesNotExist)")),
+            (ready("False"), Some("not ready (Ready = False, Denied)")),
+            (ready("Unknown"), Some("not ready (Ready = Unknown, Denied)")),
             ("{phase: Failed}".to_owned(), Some("not healthy")),
             ("{phase: Running}".to_owned(), None),
             ("{replicas: 3}".to_owned(), None),
@@ -104,7 +104,7 @@ mod tests {
         let thresholds = Thresholds::default();
         let facts = certificate(&ready("False"));
         let (seen, from) = failure_to_come(&facts, &thresholds, at("2026-11-21T09:01:00Z")).unwrap();
-        assert_eq!((&*seen.cause, from), ("ResourceNotReady", at("2026-11-21T09:05:00Z")));
+        assert_eq!((seen.cause, from), ("ResourceNotReady", at("2026-11-21T09:05:00Z")));
         assert!(seen.summary.contains("no Secret"), "{}", seen.summary);
         assert!(failure_to_come(&certificate(&ready("True")), &thresholds, at("2026-11-21T09:01:00Z")).is_none());
         assert!(failure_to_come(&facts, &thresholds, at("2026-11-21T09:06:00Z")).is_none(), "it is reported");

@@ -29,7 +29,10 @@ impl std::fmt::Display for Subject {
 
 impl Subject {
     /// Parses subjects as kubectl does: `KIND/NAME ...`, or `KIND NAME ...`.
-    fn parse_all(words: &[String], of_word: &mut impl FnMut(&str) -> Result<Kind, String>) -> Result<Vec<Self>, String> {
+    fn parse_all(
+        words: &[String],
+        of_word: &mut impl FnMut(&str) -> Result<Kind, String>,
+    ) -> Result<Vec<Self>, String> {
         let mut named = |kind: &str, name: &str| {
             let kind = of_word(kind)?;
             if name.is_empty() {
@@ -266,6 +269,16 @@ fn has_own_status(of: &OfNodeOrWorkload) -> bool {
     let NodeOrWorkload::Workload(spec, _) = &of.object else { return false };
     let key = WorkloadKey::of(&spec.workload, &of.key.object.namespace);
     key.is_custom() || RouteKind::of(&key.api_version, &key.kind).is_some()
+}
+
+/// The groups and kinds of the custom resources that have an active diagnosis.
+pub(super) fn custom_kinds(found: &Found) -> BTreeSet<(String, String)> {
+    let active = found.nodes_and_workloads.iter().filter(|of| of.fails());
+    let keys = active.filter_map(|of| match &of.object {
+        NodeOrWorkload::Node(..) => None,
+        NodeOrWorkload::Workload(spec, _) => Some(WorkloadKey::of(&spec.workload, &of.key.object.namespace)),
+    });
+    keys.filter(|key| key.is_custom()).map(|key| (key.group().to_owned(), key.kind.to_string())).collect()
 }
 
 /// Whether an operator that works would report one of these failures. It does not watch the path of a request, and only the

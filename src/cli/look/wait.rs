@@ -15,8 +15,8 @@ use shindan_core::wire::Dump;
 
 use super::LOOK_AGAIN;
 use super::gather::{Judged, Question, unseen};
-use super::standing::{self, still_to_come, workload};
 use super::kind::Kind;
+use super::standing::{self, still_to_come, workload};
 use super::subject::{Asked, Subject};
 use crate::cli::found::{Found, OfNodeOrWorkload, OfPod};
 use crate::cluster::snapshot::Lacking;

@@ -6,9 +6,9 @@ pub(super) mod filter;
 pub(super) mod link;
 pub(super) mod overview;
 pub(super) mod readiness;
-mod section;
 #[cfg(test)]
 pub(super) mod sample;
+mod section;
 pub(super) mod timeline;
 pub(super) mod words;
 

@@ -7,7 +7,7 @@ use super::ResourceType;
 /// `/api` or `/apis`, in one of its forms.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Groups {
+pub(super) struct Root {
     /// The aggregated document (`APIGroupDiscoveryList`).
     items: Option<Vec<Group>>,
     /// `APIGroupList`.
@@ -34,12 +34,12 @@ struct Named {
 #[serde(default)]
 struct Version {
     version: String,
-    resources: Vec<Resource>,
+    resources: Vec<Served>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Resource {
+struct Served {
     resource: String,
     response_kind: Kind,
     scope: String,
@@ -90,7 +90,7 @@ fn can_list(verbs: &[String]) -> bool {
     verbs.iter().any(|verb| verb == "list")
 }
 
-impl Groups {
+impl Root {
     /// The types, if this is the aggregated document.
     pub(super) fn aggregated(&self) -> Option<Vec<ResourceType>> {
         let of_group = |group: &Group| {

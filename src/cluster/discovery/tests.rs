@@ -16,7 +16,8 @@ fn group(name: &str, versions: &[(&str, Vec<Value>)]) -> Value {
     json!({"metadata": {"name": name}, "versions": versions})
 }
 
-fn sample() -> ResourceTypes {
+/// Two projects with Certificates, and Knative.
+pub(crate) fn sample() -> ResourceTypes {
     let namespaced = |plural: &str, kind: &str, short: &[&str]| resource(plural, kind, short, "Namespaced");
     let certificates = || namespaced("certificates", "Certificate", &["cert", "certs"]);
     let items = json!({"items": [
@@ -31,7 +32,7 @@ fn sample() -> ResourceTypes {
         group("metrics.k8s.io", &[("v1beta1", vec![json!({"resource": "tokens", "responseKind": {"kind": "Token"},
             "verbs": ["create"]})])]),
     ]});
-    let groups: Groups = serde_json::from_value(items).unwrap();
+    let groups: Root = serde_json::from_value(items).unwrap();
     ResourceTypes { all: groups.aggregated().unwrap() }
 }
 
@@ -106,16 +107,25 @@ async fn an_older_api_server_is_read_group_by_group() {
     let service = tower::service_fn(|request: Request<Body>| {
         let (code, answer) = match request.uri().path() {
             "/api" => (200, json!({"kind": "APIVersions", "versions": ["v1"]})),
-            "/apis" => (200, json!({"kind": "APIGroupList", "groups": [
+            "/apis" => (
+                200,
+                json!({"kind": "APIGroupList", "groups": [
                 {"name": "acme.example.com", "versions": [{"version": "v2"}, {"version": "v1"}],
                     "preferredVersion": {"version": "v1"}},
-                {"name": "metrics.k8s.io", "versions": [{"version": "v1"}], "preferredVersion": {"version": "v1"}}]})),
-            "/api/v1" => (200, json!({"resources": [
+                {"name": "metrics.k8s.io", "versions": [{"version": "v1"}], "preferredVersion": {"version": "v1"}}]}),
+            ),
+            "/api/v1" => (
+                200,
+                json!({"resources": [
                 {"name": "pods", "singularName": "pod", "namespaced": true, "kind": "Pod", "shortNames": ["po"],
                     "verbs": ["list"]},
-                {"name": "pods/log", "namespaced": true, "kind": "Pod", "verbs": ["get", "list"]}]})),
-            "/apis/acme.example.com/v1" | "/apis/acme.example.com/v2" => (200, json!({"resources": [
-                {"name": "widgets", "singularName": "widget", "namespaced": true, "kind": "Widget", "verbs": ["list"]}]})),
+                {"name": "pods/log", "namespaced": true, "kind": "Pod", "verbs": ["get", "list"]}]}),
+            ),
+            "/apis/acme.example.com/v1" | "/apis/acme.example.com/v2" => (
+                200,
+                json!({"resources": [
+                {"name": "widgets", "singularName": "widget", "namespaced": true, "kind": "Widget", "verbs": ["list"]}]}),
+            ),
             _ => (503, json!({"status": "Failure", "code": 503, "message": "the server is currently unable"})),
         };
         let response = Response::builder().status(code).body(Body::from(answer.to_string().into_bytes()));

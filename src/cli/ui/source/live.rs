@@ -114,7 +114,8 @@ impl Live {
             Ok(Gathered { found, notes, .. }) => Others { at: now, found, notes },
             Err(error) => {
                 let why = error_chain(&error);
-                let note = format!("Ingresses, Services and other objects on the path of a request are not checked: {why}");
+                let note =
+                    format!("Ingresses, Services and other objects on the path of a request are not checked: {why}");
                 Others { at: now, found: Found::default(), notes: vec![note] }
             }
         };

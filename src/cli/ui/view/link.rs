@@ -12,10 +12,20 @@ use crate::cli::ui::view::Seen;
 /// The object of a diagnosis page, as in its URL.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::cli::ui) enum Subject {
-    Pod { namespace: String, name: String },
+    Pod {
+        namespace: String,
+        name: String,
+    },
     /// The group is that of a custom resource, because kinds of different groups share names.
-    Workload { namespace: String, group: String, kind: String, name: String },
-    Node { name: String },
+    Workload {
+        namespace: String,
+        group: String,
+        kind: String,
+        name: String,
+    },
+    Node {
+        name: String,
+    },
 }
 
 impl Subject {

@@ -48,3 +48,34 @@ impl Section {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn section(group: &str, kind: &str) -> Section {
+        let (namespace, name) = ("shop".to_owned(), "web".to_owned());
+        Section::of(&Subject::Workload { namespace, group: group.to_owned(), kind: kind.to_owned(), name })
+    }
+
+    #[test]
+    fn an_object_is_in_the_section_of_its_kind() {
+        for (group, kind, expected) in [
+            ("", "Deployment", Section::Workloads),
+            ("", "CronJob", Section::Workloads),
+            ("", "Ingress", Section::Networking),
+            ("", "Gateway", Section::Networking),
+            ("", "HTTPRoute", Section::Networking),
+            ("", "GRPCRoute", Section::Networking),
+            ("", "Service", Section::Networking),
+            ("", "HorizontalPodAutoscaler", Section::Networking),
+            ("", "PodDisruptionBudget", Section::Networking),
+            ("serving.knative.dev", "Service", Section::OtherKinds),
+            ("networking.istio.io", "Gateway", Section::OtherKinds),
+            ("cert-manager.io", "Certificate", Section::OtherKinds),
+        ] {
+            assert_eq!(section(group, kind), expected, "{kind} {group}");
+        }
+        assert_eq!(Section::of(&Subject::Node { name: "n1".to_owned() }), Section::Workloads);
+    }
+}

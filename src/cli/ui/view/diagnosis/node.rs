@@ -76,7 +76,8 @@ fn affected(of: &AffectedWorkload, seen: Seen<'_>) -> Affected {
         }
         // The group is not known.
         let mut all = seen.found.nodes_and_workloads.iter().map(Subject::of_node_or_workload);
-        let is_it = |subject: &Subject| (&*subject.kind(), subject.name(), subject.namespace()) == (kind, name, &of.namespace);
+        let is_it =
+            |subject: &Subject| (&*subject.kind(), subject.name(), subject.namespace()) == (kind, name, &of.namespace);
         all.find(is_it).map(|subject| subject.href())
     });
     Affected {
