@@ -75,7 +75,7 @@ impl ResourceType {
         }
     }
 
-    /// How well a word names the type, as for kubectl: a resource name takes precedence over a short name.
+    /// The precedence of a name among the names of all types, as for kubectl: a resource name precedes a short name.
     fn rank(&self, word: &str) -> Option<u8> {
         if word == self.plural || word == self.singular {
             return Some(0);

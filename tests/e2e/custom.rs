@@ -103,7 +103,7 @@ fn a_custom_resource_is_diagnosed_by_its_name() {
             (&["e2ecert/none"][..], "there is no Certificate none in namespace"),
             (&["e2ewidget/x"], "the server doesn't have a resource type \"e2ewidget\"; the kinds are pod,"),
             (
-                &["--as", "nobody-at-all", "e2ecert/web"],
+                &["--as", "e2e-reader", "e2ecert/web"],
                 "cannot diagnose Certificate web: not allowed to list certificates.",
             ),
         ] {

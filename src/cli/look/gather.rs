@@ -121,7 +121,9 @@ impl<'a> Question<'a> {
 impl Question<'_> {
     pub(in crate::cli) async fn answer(&self, now: Timestamp) -> anyhow::Result<Gathered> {
         let mut notes = Vec::new();
-        let is_here = self.here || self.asked.is_of_routes();
+        // The operator need not read the objects that a custom resource controls, which have the lowest cause.
+        let is_better_here = self.asked.includes_custom() && self.gone.is_empty() && !self.ended;
+        let is_here = self.here || self.asked.is_of_routes() || is_better_here;
         let written = if is_here { None } else { self.written(&mut notes).await? };
         let mut more = Vec::new();
         let (written, ended) = match written {
@@ -694,10 +696,7 @@ mod tests {
         let limit = Duration::from_secs(5);
         let (asked, _) = resolve(&words, &clients, limit).await.map_err(|e| format!("{e:#}"))?;
         let thresholds = Thresholds::default().for_snapshot();
-        let question = Question {
-            here: true,
-            ..Question::new(&clients, Some("shop".to_owned()), asked, thresholds, limit).await.unwrap()
-        };
+        let question = Question::new(&clients, Some("shop".to_owned()), asked, thresholds, limit).await.unwrap();
         let answer = question.answer("2026-11-21T09:00:00Z".parse().unwrap()).await.map_err(|e| format!("{e:#}"))?;
         let of = answer.found.nodes_and_workloads.iter();
         Ok(of.map(|of| format!("{} {}", of.key.object.name, of.object.head().cause)).collect())

@@ -170,6 +170,11 @@ impl Asked {
         (requested.into_iter().collect(), parts.into_iter().collect())
     }
 
+    /// Whether a custom resource is requested.
+    pub(super) fn includes_custom(&self) -> bool {
+        self.kinds().into_iter().any(|kind| matches!(kind, Kind::Custom(_)))
+    }
+
     /// Whether all requested objects have no namespace. Their pods are in all namespaces.
     pub(in crate::cli) fn is_cluster_scoped(&self) -> bool {
         let kinds = self.kinds();
