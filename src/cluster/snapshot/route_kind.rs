@@ -35,6 +35,13 @@ impl RouteKind {
         }
     }
 
+    /// The kind with this name and the group of this API version.
+    pub fn of(api_version: &str, kind: &str) -> Option<Self> {
+        let group = |of: &str| of.split_once('/').map_or(String::new(), |(group, _)| group.to_owned());
+        let is_it = |known: &Self| known.as_str() == kind && group(known.api_version()) == group(api_version);
+        Self::ALL.into_iter().find(is_it)
+    }
+
     /// Plural name in API URLs.
     pub const fn plural(self) -> &'static str {
         match self {
@@ -48,17 +55,22 @@ impl RouteKind {
         }
     }
 
-    /// Short name of kubectl.
-    pub const fn short(self) -> &'static str {
+    /// Short names of kubectl, and `gw`, by which Gateways are often called.
+    pub const fn short(self) -> &'static [&'static str] {
         match self {
-            Self::Ingress => "ing",
-            Self::Gateway => "gtw",
-            Self::HttpRoute => "httproute",
-            Self::GrpcRoute => "grpcroute",
-            Self::Service => "svc",
-            Self::HorizontalPodAutoscaler => "hpa",
-            Self::PodDisruptionBudget => "pdb",
+            Self::Ingress => &["ing"],
+            Self::Gateway => &["gtw", "gw"],
+            Self::HttpRoute | Self::GrpcRoute => &[],
+            Self::Service => &["svc"],
+            Self::HorizontalPodAutoscaler => &["hpa"],
+            Self::PodDisruptionBudget => &["pdb"],
         }
+    }
+
+    /// The API version, such as `networking.k8s.io/v1`.
+    pub fn api_version(self) -> &'static str {
+        let api = self.api();
+        api.split_once('/').map_or(api, |(_, version)| version)
     }
 
     /// The URL path of its objects.
