@@ -14,13 +14,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 mod custom;
-mod route_kind;
+mod network;
 
 use super::PAGE;
 pub use super::call::Failure;
 use super::discovery::ResourceType;
 pub use custom::CustomTypes;
-pub use route_kind::RouteKind;
+use shindan_core::facts::route::NetworkKind;
 use shindan_core::facts::{NamedKind, NamesOf, ObjectKey};
 use shindan_core::wire::{self, Dump, NamedObject};
 
@@ -200,9 +200,9 @@ impl Lister<'_> {
 
     /// Lists the kinds of the paths of requests. Those that the cluster does not have are left out.
     async fn routes(&self, namespace: Option<&str>, snapshot: &mut Snapshot) -> Result<(), Failure> {
-        for (name, plural, api, is_namespaced) in route_kind::LISTED {
-            let path = route_kind::of_group(api, plural, namespace.filter(|_| is_namespaced));
-            let add = |dump: &mut Dump, items: &[Box<RawValue>]| dump.read_items(name, items);
+        for kind in NetworkKind::ALL.into_iter().filter(|kind| !network::is_listed_for_pods(*kind)) {
+            let (plural, path) = (kind.plural(), network::path(kind, namespace));
+            let add = |dump: &mut Dump, items: &[Box<RawValue>]| dump.read_items(kind.as_str(), items);
             match self.list_at(plural, &path, None, &mut snapshot.dump, add).await {
                 Ok(()) => {}
                 Err(failure) if failure.is_not_found() => {}
@@ -251,8 +251,8 @@ pub async fn is_there(
     name: &str,
     limit: Duration,
 ) -> Result<bool, Failure> {
-    if let Some(kind) = RouteKind::ALL.into_iter().find(|known| known.as_str() == kind) {
-        return Ok(metadata(client, kind.path(namespace), name, limit).await?.is_some());
+    if let Some(kind) = NetworkKind::diagnosed().find(|known| known.as_str() == kind) {
+        return Ok(metadata(client, network::path(kind, namespace), name, limit).await?.is_some());
     }
     let Some(kind) = RELATED_KINDS.iter().chain([&PODS]).find(|known| (known.name)() == kind) else { return Ok(false) };
     Ok(metadata(client, kind.path(namespace), name, limit).await?.is_some())

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use shindan_core::facts::route::NetworkKind;
 use shindan_core::facts::{WorkloadKind, kind_with_group};
 
 use crate::cli::found::OfPod;
 use crate::cluster::discovery::{ResourceType, ResourceTypes};
-use crate::cluster::snapshot::RouteKind;
 use shindan_core::case::Category;
 use shindan_core::rules;
 
@@ -17,7 +17,7 @@ pub(in crate::cli) enum Kind {
     Node,
     Workload(WorkloadKind),
     /// Diagnosed without pods of its own, and only locally.
-    Route(RouteKind),
+    Route(NetworkKind),
     Custom(Arc<CustomKind>),
 }
 
@@ -36,7 +36,7 @@ impl Kind {
     /// The kinds that need no discovery.
     fn built_in() -> impl Iterator<Item = Self> {
         let with_pods = [Self::Pod, Self::Node].into_iter().chain(WorkloadKind::ALL.map(Self::Workload));
-        with_pods.chain(RouteKind::ALL.map(Self::Route))
+        with_pods.chain(NetworkKind::diagnosed().map(Self::Route))
     }
 
     /// For output: `Deployment`, `service.serving.knative.dev`.
@@ -82,7 +82,7 @@ impl Kind {
             Self::Workload(WorkloadKind::DaemonSet) => &["ds"],
             Self::Workload(WorkloadKind::Job) | Self::Custom(_) => &[],
             Self::Workload(WorkloadKind::CronJob) => &["cj"],
-            Self::Route(kind) => kind.short(),
+            Self::Route(kind) => short_names(*kind),
         };
         let names = [self.as_str().to_ascii_lowercase(), self.plural().to_owned()];
         names.into_iter().chain(short.iter().map(|&name| name.to_owned())).collect()
@@ -186,6 +186,19 @@ pub(in crate::cli) fn kinds() -> impl Iterator<Item = String> {
     Kind::built_in().map(|kind| kind.as_str().to_ascii_lowercase())
 }
 
+/// Short names of kubectl, and `gw`, by which Gateways are often called.
+fn short_names(kind: NetworkKind) -> &'static [&'static str] {
+    match kind {
+        NetworkKind::Ingress => &["ing"],
+        NetworkKind::Gateway => &["gtw", "gw"],
+        NetworkKind::Service => &["svc"],
+        NetworkKind::HorizontalPodAutoscaler => &["hpa"],
+        NetworkKind::PodDisruptionBudget => &["pdb"],
+        NetworkKind::PersistentVolumeClaim => &["pvc"],
+        _ => &[],
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -224,9 +237,9 @@ mod tests {
     fn an_object_belongs_to_a_kind_by_its_group() {
         let (knative, _) = Kind::of("ksvc", &sample()).unwrap();
         assert!(knative.is_of("serving.knative.dev/v1", "Service") && !knative.is_of("v1", "Service"));
-        let service = Kind::Route(RouteKind::Service);
+        let service = Kind::Route(NetworkKind::Service);
         assert!(service.is_of("v1", "Service") && !service.is_of("serving.knative.dev/v1", "Service"));
-        let ingress = Kind::Route(RouteKind::Ingress);
+        let ingress = Kind::Route(NetworkKind::Ingress);
         assert!(ingress.is_of("networking.k8s.io/v1", "Ingress") && !ingress.is_of("v1", "Ingress"));
     }
 }

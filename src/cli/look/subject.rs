@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::cli::found::NodeOrWorkload;
 use clap::CommandFactory;
 use shindan_core::case::top_workload;
+use shindan_core::facts::route::NetworkKind;
 use shindan_core::facts::{ObjectKey, PodFacts, WorkloadKey};
 
 use super::below::Below;
@@ -12,7 +13,6 @@ use super::kind::{Kind, fails_by_node};
 use crate::cli::Plugin;
 use crate::cli::found::{Found, OfNodeOrWorkload, OfPod};
 use crate::cluster::discovery::{ResourceType, ResourceTypes};
-use crate::cluster::snapshot::RouteKind;
 
 /// One object.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -273,7 +273,7 @@ impl Asked {
 fn has_own_status(of: &OfNodeOrWorkload) -> bool {
     let NodeOrWorkload::Workload(spec, _) = &of.object else { return false };
     let key = WorkloadKey::of(&spec.workload, &of.key.object.namespace);
-    key.is_custom() || RouteKind::of(&key.api_version, &key.kind).is_some()
+    key.is_custom() || NetworkKind::of(&key).is_some()
 }
 
 /// The groups and kinds of the custom resources that have an active diagnosis.

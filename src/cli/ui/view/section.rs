@@ -1,9 +1,9 @@
 //! Sections of the overview: workloads by severity, then objects of other kinds.
 
+use shindan_core::facts::route::NetworkKind;
 use shindan_core::language::{Language, phrase};
 
 use super::link::Subject;
-use crate::cluster::snapshot::RouteKind;
 
 /// A section of the overview, in the order of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,7 +22,7 @@ impl Section {
     pub(super) fn of(subject: &Subject) -> Self {
         match subject {
             Subject::Workload { group, .. } if !group.is_empty() => Self::OtherKinds,
-            Subject::Workload { kind, .. } if RouteKind::ALL.into_iter().any(|of| of.as_str() == kind) => {
+            Subject::Workload { kind, .. } if NetworkKind::diagnosed().any(|of| of.as_str() == kind) => {
                 Self::Networking
             }
             _ => Self::Workloads,
