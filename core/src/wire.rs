@@ -8,6 +8,7 @@
 mod capture;
 mod claim;
 mod dump;
+mod dynamic;
 mod event;
 mod istio;
 mod lenient;
@@ -15,6 +16,7 @@ mod meta;
 mod named;
 mod node;
 mod object;
+mod part;
 mod pod;
 mod probe;
 mod room;
@@ -30,15 +32,13 @@ use crate::facts::Labels;
 pub use capture::keeping;
 pub use claim::{PersistentVolumeClaim, StorageClass, unbound_claims};
 pub use dump::{Dump, Problem};
+pub use dynamic::{Dynamic, HasMetadata};
 pub use event::Event;
 pub use named::NamedObject;
 pub use node::Node;
 pub use object::CustomResource;
 pub use pod::Pod;
-pub use route::{
-    Autoscaler, Budget, Gateway, GatewayClass, Ingress, IngressClass, NetworkResource, NetworkWire, ReferenceGrant,
-    Route,
-};
+pub use route::{Autoscaler, Budget, Gateway, GatewayClass, Ingress, IngressClass, NetworkWire, ReferenceGrant, Route};
 pub use service::{EndpointSlice, Endpoints, Service, services_of};
 pub use workload::{
     ControllerRevision, CronJob, DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet, Workload,

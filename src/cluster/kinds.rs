@@ -9,7 +9,7 @@ use kube::Client;
 use kube::api::ApiResource;
 use shindan_core::facts::{CustomKind, FieldPaths, WorkloadKey};
 use shindan_core::state::Change;
-use shindan_core::wire::{CustomResource, Interner, keeping};
+use shindan_core::wire::{CustomResource, Dynamic, Interner, keeping};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
@@ -84,7 +84,7 @@ struct CustomTarget {
 
 impl Target for CustomTarget {
     type Kind = CustomKind;
-    type Object = CustomResource;
+    type Object = Dynamic<CustomResource>;
     type Key = WorkloadKey;
 
     fn kind(&self) -> &CustomKind {
@@ -105,11 +105,11 @@ impl Target for CustomTarget {
 
     fn seen(
         &self,
-        object: CustomResource,
+        object: Self::Object,
         resource: &ApiResource,
         strings: &mut Interner,
     ) -> (WorkloadKey, Option<Change>) {
-        let object = object.of(resource);
+        let object = object.0.of(resource);
         let key = object.key(strings);
         (key, object.into_facts(strings).map(|facts| Change::Workload(Box::new(facts))))
     }

@@ -1,7 +1,6 @@
 //! Follows the objects on the path of a request, autoscalers and disruption budgets (`--network`).
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -13,8 +12,8 @@ use shindan_core::facts::ObjectKey;
 use shindan_core::facts::route::NetworkKind;
 use shindan_core::state::{Change, NetworkChange};
 use shindan_core::wire::{
-    Autoscaler, Budget, EndpointSlice, Gateway, GatewayClass, Ingress, IngressClass, Interner, NetworkResource,
-    NetworkWire, PersistentVolumeClaim, ReferenceGrant, Route, Service,
+    Autoscaler, Budget, Dynamic, EndpointSlice, Gateway, GatewayClass, Ingress, IngressClass, Interner, NetworkWire,
+    PersistentVolumeClaim, ReferenceGrant, Route, Service,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -62,37 +61,27 @@ struct Starter<'a> {
     client: &'a Client,
     scope: &'a Scope,
     changes: &'a mpsc::Sender<Change>,
-    board: Board<Followed>,
+    board: Board<NetworkKind>,
     tasks: JoinSet<()>,
 }
 
 impl Starter<'_> {
     fn start<W: NetworkWire + Sync>(&mut self, kind: NetworkKind) {
         for namespace in self.scope.each() {
-            let target = OfNetwork::<W> { kind: Followed(kind), wire: PhantomData };
+            let target = OfNetwork::<W> { kind, wire: PhantomData };
             self.tasks.spawn(Follower::new(target, self.client, namespace, self.changes, &self.board).run());
         }
     }
 }
 
-/// A kind of the network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Followed(NetworkKind);
-
-impl fmt::Display for Followed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.as_str())
-    }
-}
-
-impl Kind for Followed {
+impl Kind for NetworkKind {
     const PART: &'static str = "network";
 
     fn trouble(&self, access: &Access) -> Option<String> {
         match access {
             Access::Followed => None,
             // The Gateway API is not part of Kubernetes.
-            Access::NotInstalled => is_built_in(self.0).then(|| format!("{self} is not served by the API server")),
+            Access::NotInstalled => is_built_in(*self).then(|| format!("{self} is not served by the API server")),
             Access::Failing(message) => Some(message.clone()),
             Access::Forbidden => {
                 Some(format!("not allowed to list and watch {self}; deploy/components/network has the role"))
@@ -103,7 +92,7 @@ impl Kind for Followed {
 
 /// A kind, with its wire form.
 struct OfNetwork<W> {
-    kind: Followed,
+    kind: NetworkKind,
     wire: PhantomData<W>,
 }
 
@@ -113,16 +102,16 @@ fn is_built_in(kind: NetworkKind) -> bool {
 }
 
 impl<W: NetworkWire + Sync> Target for OfNetwork<W> {
-    type Kind = Followed;
-    type Object = NetworkResource<W>;
+    type Kind = NetworkKind;
+    type Object = Dynamic<W>;
     type Key = ObjectKey;
 
-    fn kind(&self) -> &Followed {
+    fn kind(&self) -> &NetworkKind {
         &self.kind
     }
 
     fn served(&self) -> Served<'_> {
-        let kind = self.kind.0;
+        let kind = self.kind;
         let group = kind.group();
         if !is_built_in(kind) {
             return Served::InGroup(group);
@@ -134,26 +123,26 @@ impl<W: NetworkWire + Sync> Target for OfNetwork<W> {
     }
 
     fn is_it(&self, resource: &ApiResource) -> bool {
-        resource.kind == self.kind.0.as_str()
+        resource.kind == self.kind.as_str()
     }
 
     fn seen(&self, object: Self::Object, _: &ApiResource, _: &mut Interner) -> (ObjectKey, Option<Change>) {
         let key = key(object.0.metadata());
-        let seen = object.0.into_object(self.kind.0).map(|object| NetworkChange::Seen(Box::new(object)));
+        let seen = object.0.into_object(self.kind).map(|object| NetworkChange::Seen(Box::new(object)));
         (key, seen.map(Change::Network))
     }
 
     fn deleted(&self, key: ObjectKey) -> Change {
-        Change::Network(NetworkChange::Deleted(self.kind.0, key))
+        Change::Network(NetworkChange::Deleted(self.kind, key))
     }
 
     fn listed(&self, _: &ApiResource, namespace: Option<&str>, present: BTreeSet<ObjectKey>) -> Option<Change> {
         let namespace = namespace.map(Arc::from);
-        Some(Change::Network(NetworkChange::Listed { kind: self.kind.0, namespace, present }))
+        Some(Change::Network(NetworkChange::Listed { kind: self.kind, namespace, present }))
     }
 
     fn unavailable(&self, namespace: Option<&str>) -> Option<Change> {
-        Some(Change::Network(NetworkChange::Unavailable { kind: self.kind.0, namespace: namespace.map(Arc::from) }))
+        Some(Change::Network(NetworkChange::Unavailable { kind: self.kind, namespace: namespace.map(Arc::from) }))
     }
 }
 

@@ -3,8 +3,6 @@
 //! Which fields these are is known only when the operator runs. They are a thread-local variable, because serde cannot pass
 //! state to the objects that it reads.
 
-mod whole;
-
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -12,9 +10,12 @@ use serde::Deserializer;
 use serde::de::DeserializeSeed;
 use serde_json::Value;
 
-use self::whole::Whole;
+use super::part::Part;
 use super::room;
 use crate::facts::{FieldPaths, ObjectFields};
+
+/// Maximum depth of lists and maps of an object.
+const DEEPEST: usize = 40;
 
 thread_local! {
     static PATHS: RefCell<Option<Arc<FieldPaths>>> = const { RefCell::new(None) };
@@ -39,7 +40,7 @@ pub(super) fn read<'de, D: Deserializer<'de>>(
     d: D,
 ) -> Result<(Value, Box<ObjectFields>), D::Error> {
     let before = room::left();
-    let object = Whole::TOP.deserialize(d)?;
+    let object = Part(DEEPEST).deserialize(d)?;
     room::refund(before);
     let fields = ObjectFields::read(paths, &object);
     Ok((object, Box::new(fields)))

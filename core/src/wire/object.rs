@@ -1,12 +1,11 @@
 //! Custom resources of any kind: metadata, conditions, and the fields that many kinds have in common.
 
-use std::borrow::Cow;
-
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::core::{ApiResource, DynamicResourceScope, GroupVersionKind};
+use kube::core::{ApiResource, GroupVersionKind};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 
+use super::dynamic::HasMetadata;
 use super::lenient::{Flag, Int, List, Name, Obj, Text, Time};
 use super::meta::{self, WireCondition};
 use super::{Interner, capture};
@@ -105,31 +104,12 @@ struct OperationState {
     finished_at: Time,
 }
 
-impl kube::Resource for CustomResource {
-    type DynamicType = ApiResource;
-    type Scope = DynamicResourceScope;
-
-    fn kind(of: &ApiResource) -> Cow<'_, str> {
-        of.kind.as_str().into()
-    }
-
-    fn group(of: &ApiResource) -> Cow<'_, str> {
-        of.group.as_str().into()
-    }
-
-    fn version(of: &ApiResource) -> Cow<'_, str> {
-        of.version.as_str().into()
-    }
-
-    fn plural(of: &ApiResource) -> Cow<'_, str> {
-        of.plural.as_str().into()
-    }
-
-    fn meta(&self) -> &ObjectMeta {
+impl HasMetadata for CustomResource {
+    fn metadata(&self) -> &ObjectMeta {
         &self.metadata
     }
 
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
+    fn metadata_mut(&mut self) -> &mut ObjectMeta {
         &mut self.metadata
     }
 }

@@ -6,12 +6,10 @@ mod gateway;
 mod http_route;
 mod ingress;
 
-use std::borrow::Cow;
 use std::fmt::Debug;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use kube::core::{ApiResource, DynamicResourceScope};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, Deserializer};
 
@@ -21,6 +19,7 @@ pub use self::gateway::{Gateway, GatewayClass, ReferenceGrant};
 pub use self::http_route::Route;
 pub use self::ingress::{Ingress, IngressClass};
 use super::claim::PersistentVolumeClaim;
+use super::dynamic::HasMetadata;
 use super::lenient::List;
 use super::meta::{self, WireCondition};
 use super::service::{EndpointSlice, Service};
@@ -28,16 +27,14 @@ use crate::facts::route::{Identity, NetworkKind, NetworkObject};
 use crate::facts::{Condition, ObjectKey, WorkloadName};
 
 /// The wire form of a kind that is read for the network.
-pub trait NetworkWire: Clone + Debug + DeserializeOwned + Send + 'static {
-    fn metadata(&self) -> &ObjectMeta;
-    fn metadata_mut(&mut self) -> &mut ObjectMeta;
+pub trait NetworkWire: HasMetadata + Clone + Debug + DeserializeOwned + Send + 'static {
     /// `None`: an object of another API group, or a slice without a Service.
     fn into_object(self, kind: NetworkKind) -> Option<NetworkObject>;
 }
 
 macro_rules! network_wire {
     ($($wire:ty => |$object:ident, $kind:pat_param| $facts:expr;)*) => {$(
-        impl NetworkWire for $wire {
+        impl HasMetadata for $wire {
             fn metadata(&self) -> &ObjectMeta {
                 &self.metadata
             }
@@ -45,7 +42,9 @@ macro_rules! network_wire {
             fn metadata_mut(&mut self) -> &mut ObjectMeta {
                 &mut self.metadata
             }
+        }
 
+        impl NetworkWire for $wire {
             fn into_object(self, $kind: NetworkKind) -> Option<NetworkObject> {
                 let $object = self;
                 $facts
@@ -66,41 +65,6 @@ network_wire! {
     Autoscaler => |of, _| of.into_facts().map(NetworkObject::Autoscaler);
     Budget => |of, _| of.into_facts().map(NetworkObject::Budget);
     PersistentVolumeClaim => |of, _| Some(NetworkObject::Claim(of.stored()));
-}
-
-/// An object of a kind whose served version is known only when the operator runs.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(transparent)]
-#[serde(bound = "W: NetworkWire")]
-pub struct NetworkResource<W>(pub W);
-
-impl<W: NetworkWire> kube::Resource for NetworkResource<W> {
-    type DynamicType = ApiResource;
-    type Scope = DynamicResourceScope;
-
-    fn kind(of: &ApiResource) -> Cow<'_, str> {
-        of.kind.as_str().into()
-    }
-
-    fn group(of: &ApiResource) -> Cow<'_, str> {
-        of.group.as_str().into()
-    }
-
-    fn version(of: &ApiResource) -> Cow<'_, str> {
-        of.version.as_str().into()
-    }
-
-    fn plural(of: &ApiResource) -> Cow<'_, str> {
-        of.plural.as_str().into()
-    }
-
-    fn meta(&self) -> &ObjectMeta {
-        self.0.metadata()
-    }
-
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        self.0.metadata_mut()
-    }
 }
 
 /// Reads an object of a dump. `None`: it is of another kind or API group.

@@ -138,6 +138,12 @@ impl NetworkKind {
     }
 }
 
+impl std::fmt::Display for NetworkKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// An object that is read for the network.
 #[derive(Debug, Clone, PartialEq)]
 pub enum NetworkObject {

@@ -1,9 +1,10 @@
 //! YAML documents: each object is parsed to a JSON value and then to its type, so the order of keys does not matter.
 
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 use super::super::lenient::Text;
+use super::super::part::Part;
 use super::super::room;
 use super::{Dump, is_list};
 
@@ -67,79 +68,6 @@ fn options(document: &str) -> serde_saphyr::Options {
     }
 }
 
-/// Bytes of a node of a tree, including its key.
-const NODE: usize = 64;
-const ENTRY: usize = 128;
-
-/// A value without large parts that are never read.
-struct Tree(Value);
-
-impl<'de> Deserialize<'de> for Tree {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        struct V;
-        impl<'de> Visitor<'de> for V {
-            type Value = Value;
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a YAML value")
-            }
-            fn visit_bool<E>(self, v: bool) -> Result<Value, E> {
-                Ok(v.into())
-            }
-            fn visit_i64<E>(self, v: i64) -> Result<Value, E> {
-                Ok(v.into())
-            }
-            fn visit_u64<E>(self, v: u64) -> Result<Value, E> {
-                Ok(v.into())
-            }
-            fn visit_f64<E>(self, v: f64) -> Result<Value, E> {
-                Ok(v.into())
-            }
-            fn visit_str<E>(self, v: &str) -> Result<Value, E> {
-                Ok(v.into())
-            }
-            fn visit_string<E>(self, v: String) -> Result<Value, E> {
-                Ok(v.into())
-            }
-            fn visit_unit<E>(self) -> Result<Value, E> {
-                Ok(Value::Null)
-            }
-            fn visit_none<E>(self) -> Result<Value, E> {
-                Ok(Value::Null)
-            }
-            fn visit_some<D: Deserializer<'de>>(self, d: D) -> Result<Value, D::Error> {
-                d.deserialize_any(self)
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
-                let mut out = Vec::new();
-                while let Some(Tree(item)) = seq.next_element()? {
-                    room::spend(NODE)?;
-                    out.push(item);
-                }
-                Ok(out.into())
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-                let mut out = Map::new();
-                while let Some(Text(key)) = map.next_key()? {
-                    entry(key, &mut out, &mut map)?;
-                }
-                Ok(out.into())
-            }
-        }
-        d.deserialize_any(V).map(Self)
-    }
-}
-
-fn entry<'de, A: MapAccess<'de>>(key: String, out: &mut Map<String, Value>, map: &mut A) -> Result<(), A::Error> {
-    if key == "managedFields" {
-        map.next_value::<IgnoredAny>()?;
-    } else {
-        room::spend(ENTRY + key.len())?;
-        let Tree(value) = map.next_value()?;
-        out.insert(key, value);
-    }
-    Ok(())
-}
-
 /// A document: an object, a list of objects, or anything else.
 struct Document<'d>(&'d mut Dump);
 
@@ -187,7 +115,7 @@ impl<'de> Visitor<'de> for Document<'_> {
             if key == "items" && is_list(kind) {
                 is_of_items |= map.next_value_seed(Items { dump: &mut *dump, without_kind: &mut without_kind })?;
             } else {
-                entry(key, &mut out, &mut map)?;
+                Part(DEEPEST).entry(key, &mut out, &mut map)?;
             }
         }
         if !is_of_items {
@@ -242,7 +170,7 @@ impl<'de> Visitor<'de> for Items<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<bool, A::Error> {
         loop {
             let before = room::left();
-            let Some(Tree(item)) = seq.next_element()? else { return Ok(true) };
+            let Some(item) = seq.next_element_seed(Part(DEEPEST))? else { return Ok(true) };
             if item.get("kind").is_some() || item.is_array() {
                 room::refund(before);
                 self.dump.value(item, "").map_err(A::Error::custom)?;

@@ -1,28 +1,42 @@
-//! Reads an object as a JSON value, without `managedFields` and without parts that are nested too deep.
+//! Reads any value as a JSON value, within the memory budget of a dump, without `managedFields` and without parts that are
+//! nested too deep.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::super::lenient::Text;
-use super::super::room;
+use super::lenient::Text;
+use super::room;
 
-/// Maximum depth of lists and maps. Deeper ones are null: a parser that fails would fail all objects of a page.
-const DEEPEST: u8 = 40;
 /// Bytes of a node of a tree, including its key.
 const NODE: usize = 64;
 const ENTRY: usize = 128;
 
-/// A part of an object, and how many levels below it are read.
+/// A value of which this many levels of lists and maps are read. Deeper ones are null: a parser that fails would fail all
+/// objects of a page.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Whole(u8);
+pub(super) struct Part(pub(super) usize);
 
-impl Whole {
-    pub(super) const TOP: Self = Self(DEEPEST);
+impl Part {
+    /// Reads the value of a key into a map.
+    pub(super) fn entry<'de, A: MapAccess<'de>>(
+        self,
+        key: String,
+        out: &mut Map<String, Value>,
+        map: &mut A,
+    ) -> Result<(), A::Error> {
+        if key == "managedFields" {
+            map.next_value::<IgnoredAny>()?;
+        } else {
+            room::spend(ENTRY + key.len())?;
+            out.insert(key, map.next_value_seed(self)?);
+        }
+        Ok(())
+    }
 }
 
-impl<'de> DeserializeSeed<'de> for Whole {
+impl<'de> DeserializeSeed<'de> for Part {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Value, D::Error> {
@@ -30,7 +44,7 @@ impl<'de> DeserializeSeed<'de> for Whole {
     }
 }
 
-impl<'de> Visitor<'de> for Whole {
+impl<'de> Visitor<'de> for Part {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -54,6 +68,10 @@ impl<'de> Visitor<'de> for Whole {
     }
 
     fn visit_str<E>(self, v: &str) -> Result<Value, E> {
+        Ok(v.into())
+    }
+
+    fn visit_string<E>(self, v: String) -> Result<Value, E> {
         Ok(v.into())
     }
 
@@ -81,13 +99,7 @@ impl<'de> Visitor<'de> for Whole {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
         let mut out = Map::new();
         while let Some(Text(key)) = map.next_key()? {
-            if key == "managedFields" {
-                map.next_value::<IgnoredAny>()?;
-                continue;
-            }
-            room::spend(ENTRY + key.len())?;
-            let value = map.next_value_seed(Self(self.0 - 1))?;
-            out.insert(key, value);
+            Self(self.0 - 1).entry(key, &mut out, &mut map)?;
         }
         Ok(out.into())
     }
