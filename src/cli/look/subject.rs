@@ -286,8 +286,8 @@ pub(super) fn custom_kinds(found: &Found) -> BTreeSet<(String, String)> {
     keys.filter(|key| key.is_custom()).map(|key| (key.group().to_owned(), key.kind.to_string())).collect()
 }
 
-/// Whether an operator that works would report one of these failures. It does not watch the path of a request, and only the
-/// custom resources that it was started with.
+/// Whether an operator that works would report one of these failures. It need not watch the path of a request or custom
+/// resources.
 pub(super) fn concerns_operator(found: &Found) -> bool {
     let mut others = found.nodes_and_workloads.iter().filter(|of| !has_own_status(of));
     found.pods.iter().any(OfPod::fails) || others.any(OfNodeOrWorkload::fails)
