@@ -2,17 +2,19 @@
 //!
 //! Nothing is kept unless the operator follows them, or a dump has some of them.
 
+mod endpoints;
 mod list;
 mod pod;
+mod workload;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::facts::route::{
-    BackendPod, BackendRef, BackendService, Endpoints, IngressFacts, Listed, Network, NetworkKind, NetworkObject,
-    PodCause, RouteFacts, SliceFacts,
+    BackendRef, BackendService, IngressFacts, Listed, Network, NetworkKind, NetworkObject, PodPorts, RouteFacts,
+    SliceFacts,
 };
-use crate::facts::{EventFacts, Labelled, Labels, ObjectKey, PodFacts, Timestamp, WorkloadFacts, WorkloadKey};
+use crate::facts::{EventFacts, ObjectKey, Timestamp, WorkloadFacts, WorkloadKey};
 use crate::message::text;
 use crate::outbox::{Lane, Subject};
 use crate::state::Touched;
@@ -41,8 +43,7 @@ pub(in crate::state) struct NetworkState {
     users: HashMap<(NetworkKind, ObjectKey), BTreeSet<(NetworkKind, ObjectKey)>>,
     /// Since when each object has had its present problem.
     since: HashMap<WorkloadKey, (String, Timestamp)>,
-    ports: Pool<crate::facts::route::PodPorts>,
-    addresses: usize,
+    ports: Pool<PodPorts>,
 }
 
 /// Objects to decide on again.
@@ -191,8 +192,8 @@ impl NetworkState {
             affected.insert(used.clone());
             self.users.entry(used).or_default().insert((kind, key.clone()));
         }
-        affected.extend(self.count_address(&object, true));
         self.objects.entry(kind).or_default().insert(key, object);
+        affected.extend(self.addresses_changed(kind));
         affected.retain(|(kind, key)| self.facts(*kind, key).is_some());
         affected
     }
@@ -222,14 +223,18 @@ impl NetworkState {
                 self.users_of(NetworkKind::Service, key)
             }
             NetworkKind::EndpointSlice => self.forget_slice(key, None),
-            _ => self.take(kind, key),
+            _ => {
+                let mut affected = self.take(kind, key);
+                affected.extend(self.addresses_changed(kind));
+                affected
+            }
         }
     }
 
     /// Removes an object that is in `objects`. Returns what it used.
     fn take(&mut self, kind: NetworkKind, key: &ObjectKey) -> Affected {
         let Some(object) = self.objects.get_mut(&kind).and_then(|all| all.remove(key)) else { return Affected::new() };
-        let mut affected: Affected = uses(&object).into_iter().collect();
+        let affected: Affected = uses(&object).into_iter().collect();
         for used in &affected {
             if let Some(users) = self.users.get_mut(used) {
                 users.remove(&(kind, key.clone()));
@@ -238,20 +243,18 @@ impl NetworkState {
                 }
             }
         }
-        affected.extend(self.count_address(&object, false));
         affected
     }
 
-    /// Counts the published addresses: without any, no Ingress is expected to have one.
-    fn count_address(&mut self, object: &NetworkObject, is_new: bool) -> Affected {
-        if !matches!(object, NetworkObject::Ingress(IngressFacts { has_address: true, .. })) {
+    /// Notes whether controllers publish addresses: without any, no Ingress is expected to have one.
+    fn addresses_changed(&mut self, kind: NetworkKind) -> Affected {
+        if kind != NetworkKind::Ingress {
             return Affected::new();
         }
-        self.addresses = if is_new { self.addresses + 1 } else { self.addresses.saturating_sub(1) };
-        let publishes = self.addresses > 0;
-        let changed = publishes != self.network.publishes_addresses;
-        self.network.publishes_addresses = publishes;
-        if changed { self.all(&[NetworkKind::Ingress]) } else { Affected::new() }
+        let has_address = |object: &NetworkObject| matches!(object, NetworkObject::Ingress(of) if of.has_address);
+        let publishes = self.objects.get(&kind).into_iter().flat_map(BTreeMap::values).any(has_address);
+        let is_news = std::mem::replace(&mut self.network.publishes_addresses, publishes) != publishes;
+        if is_news { self.all(&[kind]) } else { Affected::new() }
     }
 
     /// All objects of these kinds.
@@ -267,182 +270,6 @@ impl NetworkState {
         let mut affected = self.users_of(kind, &key);
         affected.insert((kind, key));
         affected
-    }
-
-    /// Forgets a slice, unless it belongs to this Service, whose slice is about to be replaced.
-    fn forget_slice(&mut self, key: &ObjectKey, except: Option<&ObjectKey>) -> Affected {
-        let Some(slice) = self.slices.remove(key) else { return Affected::new() };
-        let service = ObjectKey::new(key.namespace.clone(), slice.service);
-        if Some(&service) == except {
-            return Affected::new();
-        }
-        if let Some(slices) = self.slices_of.get_mut(&service) {
-            slices.remove(key);
-            if slices.is_empty() {
-                self.slices_of.remove(&service);
-            }
-        }
-        self.endpoints_changed(&service)
-    }
-
-    /// The endpoints of a Service. `None`: no slices were listed.
-    fn endpoints_of(&self, service: &ObjectKey) -> Option<Endpoints> {
-        let slices = self.slices_of.get(service).into_iter().flatten().filter_map(|key| self.slices.get(key));
-        let mut all = Endpoints::default();
-        let mut count = 0;
-        for slice in slices {
-            count += 1;
-            all.ready += slice.endpoints.ready;
-            all.unready.extend(slice.endpoints.unready.iter().cloned());
-        }
-        all.unready.sort_unstable();
-        all.unready.dedup();
-        let is_known = count > 0 || self.network.listed.has(NetworkKind::EndpointSlice, &service.namespace);
-        is_known.then_some(all)
-    }
-
-    fn endpoints_changed(&mut self, service: &ObjectKey) -> Affected {
-        let endpoints = self.endpoints_of(service);
-        let Some(known) = self.network.services.get_mut(service) else { return Affected::new() };
-        if known.endpoints == endpoints {
-            return Affected::new();
-        }
-        known.endpoints = endpoints;
-        self.with_users(NetworkKind::Service, service.clone())
-    }
-
-    /// Registers a new version of a pod. `cause`: its diagnosis.
-    pub(in crate::state) fn pod(&mut self, facts: &PodFacts, cause: Option<PodCause>) -> Affected {
-        let Some(mut pod) = pod::backend_pod(facts) else { return self.pod_removed(&facts.uid, &facts.key) };
-        pod.cause = cause.map(Box::new);
-        let of_namespace = self.network.pods.entry(pod.key.namespace.clone()).or_default();
-        let known = of_namespace.get(&pod.key.name);
-        if known == Some(&pod) {
-            return Affected::new();
-        }
-        match known {
-            Some(known) if known.ports == pod.ports => pod.ports = known.ports.clone(),
-            _ => pod.ports = self.ports.share(Arc::unwrap_or_clone(pod.ports)),
-        }
-        let before = of_namespace.insert(pod.key.name.clone(), pod.clone());
-        let mut affected = self.reached_by(&pod);
-        if let Some(before) = before.filter(|before| {
-            before.labels != pod.labels || before.pending_of != pod.pending_of || before.claims != pod.claims
-        }) {
-            affected.extend(self.reached_by(&before));
-        }
-        affected
-    }
-
-    /// Forgets a pod that has ended or was deleted. A pod with its name and another UID stays.
-    pub(in crate::state) fn pod_removed(&mut self, uid: &str, key: &ObjectKey) -> Affected {
-        let Some(of_namespace) = self.network.pods.get_mut(&key.namespace) else { return Affected::new() };
-        if of_namespace.get(&key.name).is_none_or(|pod| *pod.uid != *uid) {
-            return Affected::new();
-        }
-        let Some(pod) = of_namespace.remove(&key.name) else { return Affected::new() };
-        if of_namespace.is_empty() {
-            self.network.pods.remove(&key.namespace);
-        }
-        self.reached_by(&pod)
-    }
-
-    /// The diagnosis of a pod has changed.
-    pub(in crate::state) fn pod_diagnosed(&mut self, key: &ObjectKey, cause: Option<PodCause>) -> Affected {
-        let pod = self.network.pods.get_mut(&key.namespace).and_then(|all| all.get_mut(&key.name));
-        let Some(pod) = pod else { return Affected::new() };
-        let cause = cause.filter(|_| !pod.is_ready).map(Box::new);
-        if pod.cause == cause {
-            return Affected::new();
-        }
-        pod.cause = cause;
-        let pod = pod.clone();
-        self.reached_by(&pod)
-    }
-
-    pub(in crate::state) fn unready_pods(&self) -> impl Iterator<Item = &ObjectKey> {
-        let pods = self.network.pods.values().flat_map(BTreeMap::values);
-        pods.filter(|pod| !pod.is_ready).map(|pod| &pod.key)
-    }
-
-    /// The objects whose state depends on a pod: Services that select it with their users, budgets and autoscalers.
-    fn reached_by(&self, pod: &BackendPod) -> Affected {
-        let namespace = &pod.key.namespace;
-        let mut affected = self.of_services(namespace, |service| service.selects(&pod.labels));
-        let of_kind =
-            |kind| self.objects.get(&kind).into_iter().flatten().filter(|(key, _)| key.namespace == *namespace);
-        for (key, object) in of_kind(NetworkKind::PodDisruptionBudget) {
-            if matches!(object, NetworkObject::Budget(budget) if budget.selects(&pod.labels)) {
-                affected.insert((NetworkKind::PodDisruptionBudget, key.clone()));
-            }
-        }
-        affected.extend(self.of_claims(namespace, pod.claims.iter().map(|claim| &**claim)));
-        for (key, object) in of_kind(NetworkKind::HorizontalPodAutoscaler) {
-            if matches!(object, NetworkObject::Autoscaler(of) if pod.pending_of.as_ref().is_some_and(|w| of.targets(w)))
-            {
-                affected.insert((NetworkKind::HorizontalPodAutoscaler, key.clone()));
-            }
-        }
-        affected
-    }
-
-    /// The claims with these names.
-    fn of_claims<'c>(&self, namespace: &Arc<str>, names: impl Iterator<Item = &'c str>) -> Affected {
-        let keys = names.map(|name| ObjectKey::new(namespace.clone(), name));
-        let known = keys.filter(|key| self.object(NetworkKind::PersistentVolumeClaim, key).is_some());
-        known.map(|key| (NetworkKind::PersistentVolumeClaim, key)).collect()
-    }
-
-    fn of_services(&self, namespace: &Arc<str>, is_meant: impl Fn(&BackendService) -> bool) -> Affected {
-        let services = self.network.services_in(namespace).filter(|service| is_meant(service));
-        services.flat_map(|service| self.with_users(NetworkKind::Service, service.key.clone())).collect()
-    }
-
-    /// Registers the labels of a workload's pods, and the claims of its template; `None`, and none: it was deleted.
-    pub(in crate::state) fn workload(
-        &mut self,
-        key: &WorkloadKey,
-        labelled: Option<&Labelled>,
-        claims: BTreeSet<String>,
-    ) -> Affected {
-        if !self.is_on {
-            return Affected::new();
-        }
-        let mut affected = self.template_claims(key, claims);
-        let of_namespace = self.network.workloads.entry(key.namespace.clone()).or_default();
-        let before = match labelled {
-            Some(labelled) => of_namespace.insert(key.clone(), labelled.clone()),
-            None => of_namespace.remove(key),
-        };
-        if of_namespace.is_empty() {
-            self.network.workloads.remove(&key.namespace);
-        }
-        if before.as_ref() == labelled {
-            return affected;
-        }
-        let labels: Vec<Labels> = before.iter().chain(labelled).map(|of| of.labels.clone()).collect();
-        let network = &self.network;
-        affected.extend(self.of_services(&key.namespace, |service| {
-            labels.iter().any(|labels| service.selects(labels)) || network.pods_of(service).next().is_none()
-        }));
-        affected
-    }
-
-    fn template_claims(&mut self, key: &WorkloadKey, claims: BTreeSet<String>) -> Affected {
-        let all = &mut self.network.template_claims;
-        if claims.is_empty() && !all.contains_key(&key.namespace) {
-            return Affected::new();
-        }
-        let of_namespace = all.entry(key.namespace.clone()).or_default();
-        let before = of_namespace.remove(key).unwrap_or_default();
-        let changed: Vec<String> = before.symmetric_difference(&claims).cloned().collect();
-        if !claims.is_empty() {
-            of_namespace.insert(key.clone(), claims);
-        }
-        if of_namespace.is_empty() {
-            all.remove(&key.namespace);
-        }
-        self.of_claims(&key.namespace, changed.iter().map(String::as_str))
     }
 
     /// The subjects of affected objects. Nothing is decided before the network is known.

@@ -1,6 +1,5 @@
 //! Decisions for workloads: their diagnosis, and what their failing pods have in common.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::api::{
@@ -516,8 +515,8 @@ pub(in crate::state) fn workload(world: &mut World, mut facts: WorkloadFacts, no
     let by_us = annotation.is_some() && is_moved_by_an_annotation(&mut facts);
     let mut touched = world.cluster.apply_overrides(&facts);
     touched.extend(annotation);
-    let claims = facts.template.as_ref().filter(|_| !facts.is_complete()).map(|of| of.claims.clone());
-    let affected = world.cluster.network.workload(&key, labelled.as_ref(), claims.unwrap_or_default());
+    let claims = facts.template.as_ref().filter(|_| !facts.is_complete()).map(|of| &of.claims);
+    let affected = world.cluster.network.workload(&key, labelled.as_ref(), claims);
     touched.extend(world.cluster.network.subjects(affected));
     if world.cluster.services.workload(&key, labelled) {
         touched.extend(world.cluster.look_at_services(&key.namespace));
@@ -543,7 +542,7 @@ pub(in crate::state) fn workload_deleted(
     world.cluster.owners.forget_events(key);
     world.cluster.overrides.forget(key);
     world.reported.annotations.forget(&Bearer::Workload(key.clone()));
-    let affected = world.cluster.network.workload(key, None, BTreeSet::new());
+    let affected = world.cluster.network.workload(key, None, None);
     let mut touched = world.cluster.network.subjects(affected);
     if world.cluster.services.workload(key, None) {
         touched.extend(world.cluster.look_at_services(&key.namespace));
