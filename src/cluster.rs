@@ -7,6 +7,7 @@
 pub mod access;
 mod call;
 pub mod client;
+pub mod discovery;
 pub mod follow;
 pub mod header_timeout;
 pub mod kinds;

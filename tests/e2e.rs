@@ -10,6 +10,8 @@
 
 #[path = "e2e/annotations.rs"]
 mod annotations;
+#[path = "e2e/custom.rs"]
+mod custom;
 #[path = "e2e/docs.rs"]
 mod docs;
 #[path = "e2e/field_reports.rs"]

@@ -181,6 +181,46 @@ fn a_node_has_its_readiness_and_its_impact() {
 }
 
 #[test]
+fn objects_of_other_kinds_have_sections_and_pages() {
+    let files = [
+        "tests/causes/ImageTagNotFound/crio.yaml",
+        "tests/causes/IngressBackendMissing/misspelt.yaml",
+        "tests/causes/KnativeRevisionFailed/no-image.yaml",
+    ];
+    let args: Vec<&str> = files.into_iter().flat_map(|file| ["-f", file]).collect();
+    let server = Server::start(&[&args[..], &["--at", "2026-11-28T10:00:00Z"]].concat());
+    let mut browser = Browser::start();
+    browser.open(&server.url);
+    let titles = browser.text("[...document.querySelectorAll('.group > h2')].map((title) => title.textContent).join()");
+    assert!(titles.ends_with("Networking,Other kinds"), "{titles}");
+    let section = |title: &str| {
+        format!(
+            "[...document.querySelectorAll('.group')].find((of) => of.querySelector('h2').textContent === '{title}')"
+        )
+    };
+    for (title, name, place, severity, cause, detail) in [
+        ("Networking", "shop", "Ingress in shop", "Critical", "IngressBackendMissing", "Service wbe"),
+        ("Other kinds", "web", "service.serving.knative.dev in shop", "Warning", "KnativeRevisionFailed", "404"),
+    ] {
+        browser.open(&server.page("/"));
+        let row = browser.text(&format!("{}.querySelector('.row').textContent", section(title)));
+        assert!([name, place, severity, cause].iter().all(|part| row.contains(part)), "{title}: {row}");
+        for (width, height) in [(1280, 900), (375, 700)] {
+            browser.window(width, height, "light");
+            fits(&mut browser, &format!("{title} at {width}"));
+        }
+        browser.eval(&format!("{}.querySelector('.row .to').click()", section(title)));
+        browser.until("location.pathname === '/workload' && document.readyState === 'complete'");
+        let text = browser.text("document.getElementById('main').textContent");
+        assert!(
+            ["What it means", "What to do", "Evidence", cause, detail].iter().all(|part| text.contains(part)),
+            "{text}"
+        );
+    }
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
 fn texts_of_a_pod_are_never_executed() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pods.yaml");

@@ -12,13 +12,8 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The overlays that the end-to-end tests install.
-const INSTALLED: [&str; 5] = [
-    "test-cluster",
-    "test-cluster-previous-logs",
-    "test-cluster-network",
-    "test-cluster-annotate",
-    "test-cluster-namespaced-nodes",
-];
+const INSTALLED: [&str; 4] =
+    ["test-cluster", "test-cluster-previous-logs", "test-cluster-annotate", "test-cluster-namespaced-nodes"];
 const ACCOUNT: &str = "shindan";
 const NAMESPACE: &str = "shindan-system";
 const OPERATOR: &str = "system:serviceaccount:shindan-system:shindan";

@@ -54,7 +54,7 @@ pub use surroundings::{
 };
 pub use workload::{
     ContainerTemplate, CronJobFacts, DaemonSetFacts, JobFacts, Labelled, OwnFacts, ReplicaSetFacts, RevisionFacts,
-    StatefulSetFacts, TemplateFacts, WorkloadFacts, WorkloadKey, WorkloadKind, WorkloadName,
+    StatefulSetFacts, TemplateFacts, WorkloadFacts, WorkloadKey, WorkloadKind, WorkloadName, kind_with_group,
 };
 
 /// Namespace and name of an object. The namespace is empty for cluster-scoped objects.

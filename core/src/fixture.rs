@@ -173,7 +173,9 @@ pub fn found(report: &Report) -> Vec<Expectation> {
                 Object::Pod { name: Some(spec.pod_name.clone()), container: status.container.clone() }
             }
             reconcile::Object::Node(spec, _) => Object::Node(spec.node_name.clone()),
-            reconcile::Object::Workload(spec, _) => Object::Workload(spec.workload.display.clone()),
+            reconcile::Object::Workload(spec, _) => {
+                Object::Workload(format!("{}/{}", spec.workload.kind, spec.workload.name))
+            }
         },
     };
     let mut all: Vec<Expectation> = failing(report).map(expectation).collect();

@@ -13,8 +13,8 @@ use anstyle::Style;
 use anyhow::{Context, bail};
 use kube::api::DynamicObject;
 use serde_json::json;
-use shindan_core::api::{Head, Remedy, RemedyKind};
-use shindan_core::facts::seconds_between;
+use shindan_core::api::{Head, Remedy, RemedyKind, WorkloadRef};
+use shindan_core::facts::{is_custom_group, seconds_between};
 use shindan_core::language::Language;
 use shindan_core::message::text;
 use shindan_core::offline;
@@ -27,7 +27,7 @@ use self::trial::{State, Trial};
 use super::cause_files::AddedRules;
 use super::found::{Found, NodeOrWorkload};
 use super::language::LanguageArgs;
-use super::look::{Asked, Connection, LOOK_AGAIN, Question, Waited, clock, selected, wait};
+use super::look::{Asked, Connection, LOOK_AGAIN, Question, Waited, clock, resolve, selected, wait};
 use super::{Ending, Streams};
 use crate::cluster::client::{self, Clients};
 use crate::config::{Seconds, ThresholdArgs};
@@ -171,7 +171,7 @@ async fn question<'a>(args: &Args, clients: &'a Clients) -> anyhow::Result<Quest
     let namespace = named.unwrap_or_else(|| clients.namespace.clone());
     let asked = match &args.selector {
         Some(labels) => Asked::Pods(selected(&clients.write, Some(&namespace), labels, limit).await?),
-        None => Asked::parse(&args.subjects).map_err(anyhow::Error::msg)?,
+        None => resolve(&args.subjects, clients, limit).await?.0,
     };
     if asked.is_of_nodes() {
         bail!("a node is not changed from here: `kubectl shindan {}` shows what to do", args.subjects.join(" "));
@@ -193,14 +193,14 @@ fn failing(found: &Found, asked: &Asked) -> Vec<Failing> {
     };
     let workloads = found.nodes_and_workloads.iter().filter(|of| of.fails()).filter_map(|found| match &found.object {
         NodeOrWorkload::Workload(spec, status) => {
-            let subject = format!("{}/{}", spec.workload.kind, spec.workload.name);
+            let subject = argument(&spec.workload);
             Some(of(subject, &found.key.object.namespace, &status.head))
         }
         NodeOrWorkload::Node(..) => None,
     });
     let mut all: Vec<Failing> = workloads.collect();
     for pod in found.pods.iter().filter(|pod| pod.fails()) {
-        let own = pod.spec.workload.as_ref().map(|own| format!("{}/{}", own.kind, own.name));
+        let own = pod.spec.workload.as_ref().map(argument);
         let is_listed = |own: &String| all.iter().any(|of| of.subject == *own && *of.namespace == *pod.key.namespace);
         if own.as_ref().is_some_and(is_listed) {
             continue;
@@ -210,6 +210,15 @@ fn failing(found: &Found, asked: &Asked) -> Vec<Failing> {
         all.push(of(subject, &pod.key.namespace, &pod.status.head));
     }
     all
+}
+
+/// The workload as an argument: `Deployment/web`, `certificate.cert-manager.io/web`.
+fn argument(workload: &WorkloadRef) -> String {
+    let group = workload.api_version.split_once('/').map_or("", |(group, _)| group);
+    if is_custom_group(group) {
+        return format!("{}.{group}/{}", workload.kind.to_ascii_lowercase(), workload.name);
+    }
+    format!("{}/{}", workload.kind, workload.name)
 }
 
 /// What became of an object.

@@ -35,13 +35,13 @@ pub(super) enum Form {
 }
 
 /// Diagnoses that the operator has written or would write.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Found {
     pub(super) pods: Vec<OfPod>,
     pub(super) nodes_and_workloads: Vec<OfNodeOrWorkload>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct OfPod {
     pub(super) key: ObjectKey,
     pub(super) spec: PodDiagnosisSpec,
@@ -49,13 +49,13 @@ pub(super) struct OfPod {
 }
 
 /// A diagnosis of a node or a workload.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct OfNodeOrWorkload {
     pub(super) key: DiagnosisKey,
     pub(super) object: NodeOrWorkload,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum NodeOrWorkload {
     Node(NodeDiagnosisSpec, NodeDiagnosisStatus),
     Workload(WorkloadDiagnosisSpec, WorkloadDiagnosisStatus),

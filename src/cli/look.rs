@@ -1,7 +1,10 @@
 //! `kubectl shindan`: diagnoses a cluster for the user.
 
+mod below;
 mod connection;
 mod gather;
+mod kind;
+mod own_status;
 mod standing;
 mod subject;
 #[cfg(test)]
@@ -14,7 +17,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 pub(super) use self::connection::Connection;
-pub(super) use self::gather::{By, Gathered, Question, selected};
+pub(super) use self::gather::{By, Gathered, Question, resolve, selected};
 pub(super) use self::subject::Asked;
 pub(super) use self::wait::{Waited, wait};
 use shindan_core::facts::Timestamp;
@@ -28,12 +31,12 @@ use super::{Ending, Streams};
 use crate::cluster::client::{self, Clients};
 use crate::config::{Seconds, ThresholdArgs};
 
-pub(super) use self::subject::kinds;
+pub(super) use self::kind::kinds;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// The objects: pod/x, deploy/web, node/n1, a kind and names, or all objects of a kind [default: all failures in the
-    /// namespace]
+    /// The objects: pod/x, deploy/web, node/n1, ing/shop, certificate/web, a kind and names, or all objects of a kind
+    /// [default: all failures in the namespace]
     #[arg(value_name = "KIND/NAME")]
     subjects: Vec<String>,
     /// The namespace [default: the context's]
@@ -91,14 +94,19 @@ pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
     args.rules.load()?;
-    let asked = Asked::parse(&args.subjects).map_err(anyhow::Error::msg)?;
+    // Mistakes in the arguments are reported before the cluster is contacted.
+    Asked::without_discovery(&args.subjects).map_err(anyhow::Error::msg)?;
     let runtime = super::runtime()?;
-    runtime.block_on(look(args, asked, streams))
+    runtime.block_on(look(args, streams))
 }
 
-async fn look(args: &Args, asked: Asked, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
+async fn look(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
     let clients = client::connect(&args.connection.target()).await?;
     clients.probe(args.connection.limit()).await?;
+    let (asked, notes) = resolve(&args.subjects, &clients, args.connection.limit()).await?;
+    for note in notes {
+        writeln!(streams.err, "warning: {note}")?;
+    }
     let question = question(args, asked, &clients).await?;
     if args.watch {
         return watch(args, &question, streams).await;
@@ -121,9 +129,9 @@ async fn question<'a>(args: &Args, asked: Asked, clients: &'a Clients) -> anyhow
     // An empty value counts as not set, for scripts with an unset variable.
     let named = args.namespace.clone().filter(|name| !name.is_empty());
     let namespace = named.unwrap_or_else(|| clients.namespace.clone());
-    let namespace = Some(namespace).filter(|_| !args.all_namespaces && !asked.is_of_nodes());
+    let namespace = Some(namespace).filter(|_| !args.all_namespaces && !asked.is_cluster_scoped());
     let subjects = asked.subjects();
-    if args.all_namespaces && !subjects.is_empty() && !asked.is_of_nodes() {
+    if args.all_namespaces && !subjects.is_empty() && !asked.is_cluster_scoped() {
         bail!("a name needs a single namespace: use -n instead of -A");
     }
     if let Some(namespace) = namespace.as_deref().filter(|_| subjects.is_empty()) {
@@ -266,7 +274,7 @@ fn nothing(question: &Question<'_>, ended: bool, pods: usize, unready: &[String]
         None => phrase!(language, " in the cluster", "クラスタでは").to_owned(),
     };
     let what = match &question.asked {
-        Asked::All => phrase!(language, "Nothing fails", "失敗しているものはない").to_owned(),
+        Asked::All | Asked::OwnStatus => phrase!(language, "Nothing fails", "失敗しているものはない").to_owned(),
         Asked::Kind(kind) => {
             translate!(language, "Nothing is wrong with any {kind}", "どの {kind} にも問題はない", kind = kind.as_str())
         }
@@ -287,7 +295,7 @@ fn nothing(question: &Question<'_>, ended: bool, pods: usize, unready: &[String]
     let also =
         if ended { phrase!(language, ", and nothing has failed recently", "。最近もなかった") } else { "" };
     let among = match (&question.asked, pods) {
-        (Asked::Kind(_) | Asked::These(_) | Asked::Pods(_), _) => String::new(),
+        (Asked::OwnStatus | Asked::Kind(_) | Asked::These(_) | Asked::Pods(_), _) => String::new(),
         (Asked::All, 0) => phrase!(language, ": it has no pods", " (Pod がない)").to_owned(),
         (Asked::All, 1) => phrase!(language, " (1 pod)", " (1 Pod)").to_owned(),
         (Asked::All, pods) => translate!(language, " ({pods} pods)", " ({pods} Pod)", pods),

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
 use shindan_core::case::Thresholds;
-use shindan_core::facts::Timestamp;
+use shindan_core::facts::{CustomKind, Timestamp};
 use tokio::net::TcpListener;
 
 use self::board::Board;
@@ -49,6 +49,10 @@ pub(super) struct Args {
     /// Diagnose locally with your own permissions, even if the operator is installed
     #[arg(long)]
     here: bool,
+    /// Also show these custom resources, by plural and group: certificates.cert-manager.io; may be repeated or separated by
+    /// commas [default: those that the operator reports]
+    #[arg(long, visible_alias = "kind", value_name = "PLURAL.GROUP", value_delimiter = ',', value_parser = CustomKind::parse, conflicts_with = "files")]
+    kinds: Vec<CustomKind>,
     #[command(flatten)]
     dump: DumpArgs,
     #[command(flatten)]

@@ -13,11 +13,14 @@ use kube::core::{ObjectMeta, Request};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-mod route_kind;
+mod custom;
+mod network;
 
 use super::PAGE;
 pub use super::call::Failure;
-pub use route_kind::RouteKind;
+use super::discovery::ResourceType;
+pub use custom::CustomTypes;
+use shindan_core::facts::route::NetworkKind;
 use shindan_core::facts::{NamedKind, NamesOf, ObjectKey};
 use shindan_core::wire::{self, Dump, NamedObject};
 
@@ -116,10 +119,11 @@ pub struct Lister<'a> {
     pub client: &'a Client,
     /// Time limit of one page.
     pub limit: Duration,
-    /// Whether only nodes are diagnosed. This is possible without access to pods.
-    pub of_nodes: bool,
+    /// Whether only nodes or custom resources are diagnosed. This is possible without access to pods.
+    pub without_pods: bool,
     /// Whether the paths of requests, autoscalers and disruption budgets are diagnosed too.
     pub with_routes: bool,
+    pub custom: CustomTypes<'a>,
     pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
 }
 
@@ -130,14 +134,14 @@ impl std::fmt::Debug for Lister<'_> {
 }
 
 impl Lister<'_> {
-    /// Lists one namespace, or all, and cluster-scoped objects. Fails without access to pods, unless only nodes are
-    /// diagnosed.
+    /// Lists one namespace, or all, and cluster-scoped objects. Fails without access to pods, unless only nodes or custom
+    /// resources are diagnosed.
     pub async fn snapshot(&self, namespace: Option<&str>) -> Result<Snapshot, Failure> {
         let mut snapshot = Snapshot { has_all_pods: namespace.is_none(), ..Snapshot::default() };
         match self.list(&PODS, namespace, None, &mut snapshot.dump).await {
-            Err(refusal) if self.of_nodes && refusal.is_forbidden() => {
+            Err(refusal) if self.without_pods && refusal.is_forbidden() => {
                 snapshot.has_all_pods = false;
-                let without = "affected pods of nodes are missing";
+                let without = "failures of pods are missing";
                 snapshot.lacking.push(Lacking { what: (PODS.plural)(), without, refusal });
             }
             listed => listed?,
@@ -158,6 +162,7 @@ impl Lister<'_> {
         if self.with_routes {
             self.routes(namespace, &mut snapshot).await?;
         }
+        self.custom(namespace, &mut snapshot).await?;
         let waits_for_a_node = snapshot.dump.pods.iter().any(|pod| pod.node_name.is_none() && !pod.is_over());
         if let Some(namespace) = namespace.filter(|_| waits_for_a_node && !snapshot.dump.nodes.is_empty()) {
             self.others(namespace, &mut snapshot).await?;
@@ -189,14 +194,16 @@ impl Lister<'_> {
         dump: &mut Dump,
     ) -> Result<(), Failure> {
         let (name, plural) = ((kind.name)(), (kind.plural)());
-        self.list_at(&name, &plural, &kind.path(namespace), fields, dump).await
+        let add = |dump: &mut Dump, items: &[Box<RawValue>]| dump.read_items(&name, items);
+        self.list_at(&plural, &kind.path(namespace), fields, dump, add).await
     }
 
     /// Lists the kinds of the paths of requests. Those that the cluster does not have are left out.
     async fn routes(&self, namespace: Option<&str>, snapshot: &mut Snapshot) -> Result<(), Failure> {
-        for (name, plural, api, is_namespaced) in route_kind::LISTED {
-            let path = route_kind::of_group(api, plural, namespace.filter(|_| is_namespaced));
-            match self.list_at(name, plural, &path, None, &mut snapshot.dump).await {
+        for kind in NetworkKind::ALL.into_iter().filter(|kind| !network::is_listed_for_pods(*kind)) {
+            let (plural, path) = (kind.plural(), network::path(kind, namespace));
+            let add = |dump: &mut Dump, items: &[Box<RawValue>]| dump.read_items(kind.as_str(), items);
+            match self.list_at(plural, &path, None, &mut snapshot.dump, add).await {
                 Ok(()) => {}
                 Err(failure) if failure.is_not_found() => {}
                 Err(refusal) if refusal.is_forbidden() => {
@@ -209,13 +216,14 @@ impl Lister<'_> {
         Ok(())
     }
 
+    /// Lists the objects of a path, and adds each page with `add`.
     async fn list_at(
         &self,
-        name: &str,
         plural: &str,
         path: &str,
         fields: Option<&str>,
         dump: &mut Dump,
+        add: impl Fn(&mut Dump, &[Box<RawValue>]),
     ) -> Result<(), Failure> {
         let mut params = ListParams::default().limit(PAGE);
         params.field_selector = fields.map(ToOwned::to_owned);
@@ -227,7 +235,7 @@ impl Lister<'_> {
                     "the list of {plural} expired while it was being read; try again"
                 )));
             };
-            dump.read_items(name, &items);
+            add(dump, &items);
             listed += u64::try_from(items.len()).unwrap_or(0);
             (self.progress)(Progress { plural, listed, left: pages.left() });
         }
@@ -243,11 +251,22 @@ pub async fn is_there(
     name: &str,
     limit: Duration,
 ) -> Result<bool, Failure> {
-    if let Some(kind) = RouteKind::ALL.into_iter().find(|known| known.as_str() == kind) {
-        return Ok(metadata(client, kind.path(namespace), name, limit).await?.is_some());
+    if let Some(kind) = NetworkKind::diagnosed().find(|known| known.as_str() == kind) {
+        return Ok(metadata(client, network::path(kind, namespace), name, limit).await?.is_some());
     }
     let Some(kind) = RELATED_KINDS.iter().chain([&PODS]).find(|known| (known.name)() == kind) else { return Ok(false) };
     Ok(metadata(client, kind.path(namespace), name, limit).await?.is_some())
+}
+
+/// Whether a custom resource exists.
+pub async fn is_custom_there(
+    client: &Client,
+    of: &ResourceType,
+    namespace: Option<&str>,
+    name: &str,
+    limit: Duration,
+) -> Result<bool, Failure> {
+    Ok(metadata(client, of.path(namespace), name, limit).await?.is_some())
 }
 
 /// The names of the objects of a kind, or of the keys of one object. No values are kept, and only one object is read with

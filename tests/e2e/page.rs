@@ -7,16 +7,20 @@ use std::process::{Child, Command, Stdio};
 use crate::support::{KUBELET, Space, ensure, eventually, together};
 
 /// `shindan ui`, ended when it is dropped.
-struct Page {
+pub(crate) struct Page {
     process: Child,
     host: String,
     token: String,
 }
 
 impl Page {
-    fn open(namespace: &str) -> Self {
+    pub(crate) fn open(namespace: &str) -> Self {
+        Self::open_with(namespace, &[])
+    }
+
+    pub(crate) fn open_with(namespace: &str, args: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_shindan"));
-        command.args(["ui", "-n", namespace]).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.args(["ui", "-n", namespace]).args(args).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut process = command.spawn().unwrap();
         let mut url = String::new();
         BufReader::new(process.stdout.take().unwrap()).read_line(&mut url).unwrap();
@@ -24,7 +28,7 @@ impl Page {
         Self { host: host.to_owned(), token: token.to_owned(), process }
     }
 
-    fn get(&self, path: &str) -> String {
+    pub(crate) fn get(&self, path: &str) -> String {
         let (_, port) = self.host.split_once(':').unwrap();
         let mut stream = TcpStream::connect(&self.host).unwrap();
         let cookie = format!("shindan-{port}={}", self.token);

@@ -8,6 +8,7 @@ mod bare;
 mod counts;
 mod etcd;
 mod lab;
+mod opt_in;
 mod page;
 mod phases;
 mod recorded;
@@ -63,6 +64,11 @@ enum Command {
         #[arg(long, default_value_t = 20)]
         minutes: u64,
     },
+    /// Measure what 100 rules of users and --network cost, beside an operator without them
+    OptIn {
+        #[command(flatten)]
+        options: Options,
+    },
     /// Write docs/benchmarks.md from the saved figures; fails if a bound is missed
     Report {
         /// Folder of the figures
@@ -96,6 +102,7 @@ async fn main() -> Result<()> {
         Command::Run { options, only, alone } => run(options, &only, alone).await,
         Command::Counts { options } => counts::check(&Lab::new(options).await?).await,
         Command::Soak { options, minutes } => soak::soak(&Lab::new(options).await?, minutes).await,
+        Command::OptIn { options } => opt_in::compare(&Lab::new(options).await?).await,
         Command::Report { out, page } => page::write(&out, &page),
         Command::Bare { kubeconfig, bodies, known } => bare::run(kubeconfig, &bodies, known).await,
     }

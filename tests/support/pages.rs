@@ -54,6 +54,7 @@ const PLACES: &[(&str, Place)] = &[
     ("kubectl -n shindan-system rollout restart", Place::Nowhere("tests/e2e/operator.rs restarts it")),
     ("kubectl label namespace monitoring", Place::Nowhere("the cluster of the tests has no Prometheus of its own")),
     ("kubectl wait diagnosisrule/", Place::Nowhere("tests/e2e/rules.rs applies a rule and waits for it")),
+    ("kubectl shindan certificate", Place::Nowhere("tests/e2e/custom.rs defines the kind, and runs it")),
     ("kubectl ", Place::Cluster),
     ("docker ", Place::Nowhere("needs Docker; CI makes the image without it (make image)")),
     ("ln -s", Place::Nowhere("changes the reader's own PATH; the runner makes the same link in a folder of its own")),

@@ -182,14 +182,15 @@ status: {{failed: 1, conditions: [{conditions}]}}
         let of_rollout =
             controller("apiVersion: apps/v1, kind: ReplicaSet, name: web-7d9", "rollouts-pod-template-hash: 7d9");
         assert_eq!(of_rollout, (Some("Rollout/web".to_owned()), None));
-        for (api, kind) in [
-            ("apps.kruise.io/v1alpha1", "CloneSet"),
-            ("apps.kruise.io/v1beta1", "StatefulSet"),
-            ("sparkoperator.k8s.io/v1beta2", "SparkApplication"),
-            ("v1", "Pod"),
+        for (api, kind, shown) in [
+            ("apps.kruise.io/v1alpha1", "CloneSet", "CloneSet/x"),
+            // Kubernetes has another kind of this name.
+            ("apps.kruise.io/v1beta1", "StatefulSet", "statefulset.apps.kruise.io/x"),
+            ("sparkoperator.k8s.io/v1beta2", "SparkApplication", "SparkApplication/x"),
+            ("v1", "Pod", "Pod/x"),
         ] {
             let found = controller(&format!("apiVersion: {api}, kind: {kind}, name: x"), "");
-            assert_eq!(found, (Some(format!("{kind}/x")), None), "{api}");
+            assert_eq!(found, (Some(shown.to_owned()), None), "{api}");
         }
         assert_eq!(controller("apiVersion: v1, kind: Node, name: n1", ""), (None, None));
         let (own, patch) = controller("apiVersion: apps/v1, kind: ReplicaSet, name: web-7d9", "pod-template-hash: 7d9");

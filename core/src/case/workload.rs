@@ -58,7 +58,7 @@ pub struct WorkloadCase<'a> {
 
 impl<'a> WorkloadCase<'a> {
     /// An object that is judged by its own status: without pods and Services.
-    pub(crate) fn of_status(
+    pub fn of_status(
         workload: &'a WorkloadFacts,
         since: Timestamp,
         names: &'a Names,

@@ -1,5 +1,6 @@
 //! Workload facts: spec and status of the controllers of pods, and the pod templates.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -89,8 +90,39 @@ impl WorkloadKey {
 
 impl std::fmt::Display for WorkloadKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}/{}", self.kind, self.name)
+        write!(f, "{}/{}", kind_with_group(&self.api_version, &self.kind), self.name)
     }
+}
+
+/// The kind, such as `Deployment`. A custom kind with the name of a kind of Kubernetes has its group, as for kubectl:
+/// `service.serving.knative.dev`.
+pub fn kind_with_group<'a>(api_version: &str, kind: &'a str) -> Cow<'a, str> {
+    const OF_KUBERNETES: [&str; 19] = [
+        "ConfigMap",
+        "CronJob",
+        "DaemonSet",
+        "Deployment",
+        "Event",
+        "GRPCRoute",
+        "Gateway",
+        "HTTPRoute",
+        "HorizontalPodAutoscaler",
+        "Ingress",
+        "Job",
+        "Namespace",
+        "Node",
+        "Pod",
+        "PodDisruptionBudget",
+        "ReplicaSet",
+        "Secret",
+        "Service",
+        "StatefulSet",
+    ];
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    if is_custom_group(group) && OF_KUBERNETES.contains(&kind) {
+        return Cow::Owned(format!("{}.{group}", kind.to_ascii_lowercase()));
+    }
+    Cow::Borrowed(kind)
 }
 
 /// A kind of workload that is watched and diagnosed.

@@ -286,7 +286,7 @@ mod tests {
         let found = read(text);
         assert_eq!(found.len(), 1);
         assert_eq!(&*found[0].key.api_version, "serving.knative.dev/v1");
-        assert_eq!(found[0].key.to_string(), "Service/web");
+        assert_eq!(found[0].key.to_string(), "service.serving.knative.dev/web");
         for api_version in ["v1", "apps/v1", "snapshot.storage.k8s.io/v1", "shindan.dev/v1alpha1"] {
             assert!(read(&text.replace("serving.knative.dev/v1", api_version)).is_empty(), "{api_version}");
         }

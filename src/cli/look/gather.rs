@@ -12,14 +12,17 @@ use shindan_core::facts::{NamesOf, ObjectKey, Timestamp};
 use shindan_core::offline::{self, Logs, UndiagnosedPod, View};
 use shindan_core::rules;
 
+use super::below::Below;
+use super::kind::Kind;
 use super::standing;
-use super::subject::{Asked, Kind, Subject};
+use super::subject::{self, Asked, Subject};
 use crate::cli::found::Found;
 use crate::cli::tree::Detail;
 use crate::cluster::client::Clients;
+use crate::cluster::discovery::{self, ResourceType};
 use crate::cluster::lease::holder::{self, Operator};
 use crate::cluster::restore::{self, RestoreError, Restored};
-use crate::cluster::snapshot::{self, Lacking, Lister, Place, Progress, Snapshot};
+use crate::cluster::snapshot::{self, CustomTypes, Lacking, Lister, Place, Progress, Snapshot};
 
 /// How the diagnoses were made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +72,10 @@ pub(in crate::cli) struct Question<'a> {
     /// Whether to ignore the diagnoses of the operator.
     pub(in crate::cli) here: bool,
     pub(in crate::cli) ended: bool,
+    /// Whether to diagnose the paths of requests too, if no object is named.
+    pub(in crate::cli) with_routes: bool,
+    /// Types of custom resources to diagnose too, if no object is named.
+    pub(in crate::cli) custom: Vec<ResourceType>,
     /// On standard error.
     pub(in crate::cli) shows_progress: bool,
 }
@@ -92,6 +99,8 @@ impl<'a> Question<'a> {
             limit,
             here: false,
             ended: false,
+            with_routes: false,
+            custom: Vec::new(),
             shows_progress: false,
         })
     }
@@ -104,7 +113,7 @@ impl<'a> Question<'a> {
         thresholds: Thresholds,
         limit: Duration,
     ) -> anyhow::Result<Self> {
-        let asked = Asked::parse(&[subject.to_owned()]).map_err(anyhow::Error::msg)?;
+        let (asked, _) = resolve(&[subject.to_owned()], clients, limit).await?;
         Self::new(clients, namespace, asked, thresholds, limit).await
     }
 }
@@ -112,15 +121,22 @@ impl<'a> Question<'a> {
 impl Question<'_> {
     pub(in crate::cli) async fn answer(&self, now: Timestamp) -> anyhow::Result<Gathered> {
         let mut notes = Vec::new();
-        let is_here = self.here || self.asked.is_of_routes();
+        // The operator need not read the objects that a custom resource controls, which have the lowest cause.
+        let is_better_here = self.asked.includes_custom() && self.gone.is_empty() && !self.ended;
+        let is_here = self.here || self.asked.is_of_routes() || is_better_here;
         let written = if is_here { None } else { self.written(&mut notes).await? };
+        let mut more = Vec::new();
         let (written, ended) = match written {
-            Some(found) if !found.is_empty() && self.is_left_over(now, &mut notes).await => (None, found.ended()),
+            Some(found) if !found.is_empty() && self.is_left_over(now, &mut notes).await => {
+                more = self.reported_types(&found).await;
+                (None, found.ended())
+            }
             written => (written, Found::default()),
         };
         notes.extend(self.deletion_notes(written.as_ref().unwrap_or(&ended))?);
         let Some(written) = written else {
-            let Seen { mut found, pods, unready, fails_so_far, knows_nodes } = self.seen(now, &mut notes).await?;
+            let seen = self.seen(&more, now, &mut notes).await?;
+            let Seen { mut found, pods, unready, fails_so_far, knows_nodes } = seen;
             let healthy_nodes = self.healthy_nodes(&found, knows_nodes);
             if self.ended || found.is_empty() {
                 // Ended diagnoses stay valid without a running operator.
@@ -142,10 +158,12 @@ impl Question<'_> {
             });
         }
         // No diagnosis is no proof of health: the operator may be stopped or limited to other namespaces.
-        let Seen { found: seen, pods, unready, fails_so_far, knows_nodes } = self.seen(now, &mut notes).await?;
+        let seen = self.seen(&[], now, &mut notes).await?;
+        let Seen { found: seen, pods, unready, fails_so_far, knows_nodes } = seen;
         let (found, by) = match seen {
             seen if seen.fails() && self.is_going(&mut notes).await => (seen, By::Here),
-            seen if seen.fails() => (seen, By::HereInstead),
+            seen if subject::concerns_operator(&seen) => (seen, By::HereInstead),
+            seen if seen.fails() => (seen, By::Here),
             // Informational findings are reported only if the object was requested.
             seen if written.is_empty() => (seen, By::Here),
             _ => (written, By::Operator),
@@ -161,7 +179,7 @@ impl Question<'_> {
         if reads_names
             && self.namespace.is_some()
             && self.is_about_one()
-            && let Ok(seen) = self.seen(now, &mut Vec::new()).await
+            && let Ok(seen) = self.seen(&[], now, &mut Vec::new()).await
         {
             written.take_remedies(&seen.found, rules::reads_names);
         }
@@ -185,7 +203,7 @@ impl Question<'_> {
     /// is probably misspelled and must not be reported as healthy.
     pub(in crate::cli) fn deletion_notes(&self, found: &Found) -> anyhow::Result<Vec<String>> {
         let note = |subject: &Subject| {
-            let place = self.namespace.as_ref().filter(|_| subject.kind != Kind::Node);
+            let place = self.namespace.as_ref().filter(|_| !subject.kind.is_cluster_scoped());
             let place = place.map(|namespace| format!(" in namespace {namespace}")).unwrap_or_default();
             if !subject.has_diagnosis_in(found) {
                 bail!("there is no {subject}{place}");
@@ -217,7 +235,7 @@ impl Question<'_> {
     /// Requested objects are shown in full detail. Failing pods of a node may be many.
     pub(super) fn detail(&self, found: &Found) -> Detail {
         match &self.asked {
-            Asked::All | Asked::Kind(_) => Detail::Short,
+            Asked::All | Asked::OwnStatus | Asked::Kind(_) => Detail::Short,
             Asked::These(subjects) if subjects.iter().any(|subject| subject.kind == Kind::Node) => {
                 Detail::by_size(found.len())
             }
@@ -226,7 +244,7 @@ impl Question<'_> {
     }
 
     fn is_about_one(&self) -> bool {
-        !matches!(self.asked, Asked::All | Asked::Kind(_))
+        matches!(self.asked, Asked::These(_) | Asked::Pods(_))
     }
 
     fn includes_nodes(&self) -> bool {
@@ -234,7 +252,7 @@ impl Question<'_> {
             Asked::All => self.namespace.is_none(),
             Asked::Kind(kind) => *kind == Kind::Node,
             Asked::These(subjects) => subjects.iter().any(|subject| subject.kind == Kind::Node),
-            Asked::Pods(_) => false,
+            Asked::OwnStatus | Asked::Pods(_) => false,
         }
     }
 
@@ -261,7 +279,7 @@ impl Question<'_> {
             }
         }
         let mut found = Found::of_records(all.records);
-        self.asked.keep(&mut found);
+        self.asked.keep(&mut found, &Below::default());
         if !self.ended && self.includes_nodes() {
             // For a node, the pods that fail there now matter.
             found.pods.retain(|pod| pod.status.head.state == DiagnosisState::Active);
@@ -273,9 +291,20 @@ impl Question<'_> {
         Ok(Some(found))
     }
 
-    /// Diagnoses locally, with the permissions of the user.
-    async fn seen(&self, now: Timestamp, notes: &mut Vec<String>) -> anyhow::Result<Seen> {
-        let mut snapshot = self.snapshot().await?;
+    /// The types of custom resources in the diagnoses of an operator that has stopped, for a question that includes such
+    /// objects. They are optional: without them, these objects are not diagnosed.
+    async fn reported_types(&self, written: &Found) -> Vec<ResourceType> {
+        let kinds = subject::custom_kinds(written);
+        if kinds.is_empty() || !self.with_routes {
+            return Vec::new();
+        }
+        let Ok(types) = discovery::types(&self.clients.write, self.limit).await else { return Vec::new() };
+        kinds.iter().filter_map(|(group, kind)| types.of_kind(group, kind)).cloned().collect()
+    }
+
+    /// Diagnoses locally, with the permissions of the user. `more` are types of custom resources to include.
+    async fn seen(&self, more: &[ResourceType], now: Timestamp, notes: &mut Vec<String>) -> anyhow::Result<Seen> {
+        let mut snapshot = self.list(more).await?;
         let pods = snapshot.dump.pods.iter().filter(|pod| self.is_in_place(&pod.key.namespace)).count();
         let lacking = std::mem::take(&mut snapshot.lacking);
         notes.extend(lacking.iter().map(ToString::to_string));
@@ -283,19 +312,26 @@ impl Question<'_> {
         let missing = match &self.asked {
             Asked::These(subjects) => {
                 let there: Vec<_> = subjects.iter().filter(|subject| !self.gone.contains(subject)).cloned().collect();
-                standing::of(&snapshot.dump, &there, self.namespace.as_deref(), self.thresholds.language)
+                standing::of(&snapshot.dump, &there, self.namespace.as_deref(), (&self.thresholds, now))
             }
-            Asked::All | Asked::Kind(_) | Asked::Pods(_) => Vec::new(),
+            Asked::All | Asked::OwnStatus | Asked::Kind(_) | Asked::Pods(_) => Vec::new(),
         };
         let Judged { found, undiagnosed } = self.judged(snapshot, now).await;
         let fails_so_far = missing.iter().any(|one| one.fails_so_far(&undiagnosed));
         let unready = missing.iter().map(|one| one.text(&undiagnosed, (self.thresholds.language, now))).collect();
         // Its pods may fail all the same, but its health is unknown.
-        if found.is_empty()
-            && let Asked::These(subjects) = &self.asked
-            && let Some((subject, Lacking { what, refusal, .. })) = unseen(lacking, subjects)
-        {
-            return Err(refusal).context(format!("cannot diagnose {subject}: not allowed to list {what}"));
+        if found.is_empty() {
+            let unseen = match &self.asked {
+                Asked::These(subjects) => unseen(lacking, subjects).map(|(of, lacking)| (of.to_string(), lacking)),
+                Asked::Kind(kind) => {
+                    let of_kind = lacking.into_iter().find(|lacking| lacking.what == kind.plural());
+                    of_kind.map(|lacking| (format!("any {}", kind.as_str()), lacking))
+                }
+                Asked::All | Asked::OwnStatus | Asked::Pods(_) => None,
+            };
+            if let Some((of, Lacking { what, refusal, .. })) = unseen {
+                return Err(refusal).context(format!("cannot diagnose {of}: not allowed to list {what}"));
+            }
         }
         Ok(Seen { found, pods, unready, fails_so_far, knows_nodes })
     }
@@ -305,19 +341,27 @@ impl Question<'_> {
     }
 
     pub(in crate::cli) async fn snapshot(&self) -> anyhow::Result<Snapshot> {
+        self.list(&[]).await
+    }
+
+    async fn list(&self, more: &[ResourceType]) -> anyhow::Result<Snapshot> {
         let bar = if self.shows_progress { progress_bar() } else { ProgressBar::hidden() };
         let show = |progress: Progress<'_>| {
             bar.set_length(progress.listed + progress.left);
             bar.set_position(progress.listed);
             bar.set_message(format!("listing {}", progress.plural));
         };
-        let of_nodes = match &self.asked {
-            Asked::Kind(kind) => *kind == Kind::Node,
-            Asked::These(subjects) => subjects.iter().all(|subject| subject.kind == Kind::Node),
-            Asked::All | Asked::Pods(_) => false,
+        let (mut requested, parts) = self.asked.custom_types();
+        let is_new = |of: &&ResourceType| !self.custom.contains(of);
+        requested.extend(self.custom.iter().chain(more.iter().filter(is_new)).cloned());
+        let lister = Lister {
+            client: &self.clients.watch,
+            limit: self.limit,
+            without_pods: self.asked.is_without_pods(),
+            with_routes: self.with_routes || self.asked.is_of_routes(),
+            custom: CustomTypes { requested: &requested, parts: &parts },
+            progress: &show,
         };
-        let with_routes = self.asked.is_of_routes();
-        let lister = Lister { client: &self.clients.watch, limit: self.limit, of_nodes, with_routes, progress: &show };
         let snapshot = lister.snapshot(self.namespace.as_deref()).await;
         bar.finish_and_clear();
         snapshot.with_context(|| format!("cannot read the cluster at {}", self.clients.server))
@@ -352,8 +396,9 @@ impl Question<'_> {
         // Failures of replaced pods are reported only if such a pod was requested.
         let includes_replaced = match &self.asked {
             Asked::These(subjects) => subjects.iter().all(|subject| subject.kind == Kind::Pod),
-            Asked::All | Asked::Kind(_) | Asked::Pods(_) => false,
+            Asked::All | Asked::OwnStatus | Asked::Kind(_) | Asked::Pods(_) => false,
         };
+        let below = Below::of(&snapshot.dump, &self.asked, self.namespace.as_deref());
         let view = View {
             thresholds: self.thresholds,
             has_all_pods: snapshot.has_all_pods,
@@ -366,11 +411,11 @@ impl Question<'_> {
             let includes_nodes = self.includes_nodes();
             found.pods.retain(|pod| self.is_in_place(&pod.key.namespace));
             found.nodes_and_workloads.retain(|of| {
-                let of = &of.key.object.namespace;
-                **of == **namespace || (of.is_empty() && includes_nodes)
+                let place = &of.key.object.namespace;
+                **place == **namespace || (place.is_empty() && includes_nodes) || self.asked.names_cluster_scoped(of)
             });
         }
-        self.asked.keep(&mut found);
+        self.asked.keep(&mut found, &below);
         (Judged { found, undiagnosed: report.undiagnosed }, report.unknown_names)
     }
 }
@@ -398,6 +443,21 @@ fn progress_bar() -> ProgressBar {
     bar
 }
 
+/// Parses the words for objects as kubectl does. The API server is asked for kinds that are not built in. Also returns
+/// notes about ambiguous names.
+pub(in crate::cli) async fn resolve(
+    words: &[String],
+    clients: &Clients,
+    limit: Duration,
+) -> anyhow::Result<(Asked, Vec<String>)> {
+    if let Some(asked) = Asked::without_discovery(words).map_err(anyhow::Error::msg)? {
+        return Ok((asked, Vec::new()));
+    }
+    let types =
+        discovery::types(&clients.write, limit).await.context("cannot read the resource types of the server")?;
+    Asked::parse(words, &types).map_err(anyhow::Error::msg)
+}
+
 /// The requested objects that do not exist.
 async fn gone(
     client: &Client,
@@ -407,8 +467,12 @@ async fn gone(
 ) -> anyhow::Result<Vec<Subject>> {
     let mut gone = Vec::new();
     for subject in subjects {
-        let namespace = namespace.filter(|_| subject.kind != Kind::Node);
-        match snapshot::is_there(client, subject.kind.as_str(), namespace, &subject.name, limit).await {
+        let namespace = namespace.filter(|_| !subject.kind.is_cluster_scoped());
+        let is_there = match &subject.kind {
+            Kind::Custom(kind) => snapshot::is_custom_there(client, &kind.of, namespace, &subject.name, limit).await,
+            kind => snapshot::is_there(client, kind.as_str(), namespace, &subject.name, limit).await,
+        };
+        match is_there {
             Ok(true) => {}
             Ok(false) => gone.push(subject.clone()),
             // Permission to list does not include permission to get.
@@ -489,13 +553,15 @@ mod tests {
             limit: Duration::from_secs(5),
             here: false,
             ended,
+            with_routes: false,
+            custom: Vec::new(),
             shows_progress: false,
         };
         question.answer("2026-11-21T09:00:00Z".parse().unwrap()).await
     }
 
     fn subjects(name: &str) -> Vec<Subject> {
-        Subject::parse_all(&[name.to_owned()]).unwrap()
+        Asked::without_discovery(&[name.to_owned()]).unwrap().unwrap().subjects().to_vec()
     }
 
     fn names(answer: &Gathered) -> Vec<&str> {
@@ -585,5 +651,78 @@ mod tests {
                 assert!(error.starts_with("there is no "), "{error}");
             }
         }
+    }
+
+    /// Lists with the failing Certificate web, its Challenge, and a Deployment that the Certificate does not control.
+    fn certificates() -> Vec<(&'static str, Value)> {
+        let resource = |plural: &str, kind: &str| {
+            json!({"resource": plural, "singularResource": kind.to_lowercase(), "responseKind": {"kind": kind},
+                "scope": "Namespaced", "shortNames": [], "verbs": ["list"]})
+        };
+        let group = |name: &str, all: Value| json!({"metadata": {"name": name}, "versions": [{"version": "v1", "resources": all}]});
+        let apis = json!([
+            group("cert-manager.io", json!([resource("certificates", "Certificate")])),
+            group("acme.cert-manager.io", json!([resource("challenges", "Challenge")])),
+        ]);
+        let ready = |status: &str| {
+            json!({"conditions": [{"type": "Ready", "status": status, "reason": "DoesNotExist",
+            "message": "no Secret", "lastTransitionTime": "2026-11-21T08:30:00Z"}]})
+        };
+        let meta = |name: &str| {
+            json!({"name": name, "namespace": "shop", "uid": name,
+            "creationTimestamp": "2026-11-21T08:30:00Z"})
+        };
+        let mut of_web = meta("web-1");
+        of_web["ownerReferences"] = json!([{"apiVersion": "cert-manager.io/v1", "kind": "Certificate", "name": "web",
+            "uid": "web", "controller": true}]);
+        vec![
+            ("apis", apis),
+            (
+                "certificates",
+                json!([{"metadata": meta("web"), "status": ready("False")},
+                {"metadata": meta("ok"), "status": ready("True")}]),
+            ),
+            (
+                "challenges",
+                json!([{"metadata": of_web, "status": {"state": "invalid", "reason": "HTTP status code 404"}}]),
+            ),
+        ]
+    }
+
+    /// The causes of the workloads, or the error, for the words of a command.
+    async fn asked(words: &[&str], refused: &'static [&'static str]) -> Result<Vec<String>, String> {
+        let clients = testing::clients(&certificates(), refused);
+        let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+        let limit = Duration::from_secs(5);
+        let (asked, _) = resolve(&words, &clients, limit).await.map_err(|e| format!("{e:#}"))?;
+        let thresholds = Thresholds::default().for_snapshot();
+        let question = Question::new(&clients, Some("shop".to_owned()), asked, thresholds, limit).await.unwrap();
+        let answer = question.answer("2026-11-21T09:00:00Z".parse().unwrap()).await.map_err(|e| format!("{e:#}"))?;
+        let of = answer.found.nodes_and_workloads.iter();
+        Ok(of.map(|of| format!("{} {}", of.key.object.name, of.object.head().cause)).collect())
+    }
+
+    #[tokio::test]
+    async fn a_custom_resource_has_the_lowest_cause_below_it() {
+        let failing = vec!["certificate.cert-manager.io-web AcmeChallengeFailed".to_owned()];
+        for words in [&["certificate/web"][..], &["certificates.cert-manager.io", "web", "ok"], &["certificates"]] {
+            assert_eq!(asked(words, &[]).await, Ok(failing.clone()), "{words:?}");
+            assert_eq!(asked(words, &["pods"]).await, Ok(failing.clone()), "pods are not needed: {words:?}");
+        }
+        assert_eq!(asked(&["certificate/ok"], &[]).await, Ok(vec![]));
+        let without = asked(&["certificate/web"], &["challenges"]).await.unwrap();
+        assert_eq!(without, ["certificate.cert-manager.io-web ResourceNotReady"]);
+    }
+
+    #[tokio::test]
+    async fn a_kind_that_cannot_be_listed_is_an_error() {
+        for (words, of) in [(["certificate/web"], "Certificate web"), (["certificates"], "any Certificate")] {
+            let error = asked(&words, &["certificates"]).await.unwrap_err();
+            let expected =
+                format!("cannot diagnose {of}: not allowed to list certificates.cert-manager.io: 403 Forbidden");
+            assert!(error.starts_with(&expected), "{error}");
+        }
+        let error = asked(&["widget/x"], &[]).await.unwrap_err();
+        assert!(error.starts_with("the server doesn't have a resource type \"widget\"; the kinds are pod,"), "{error}");
     }
 }

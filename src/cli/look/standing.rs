@@ -1,6 +1,6 @@
 //! State of requested objects that are not healthy, whether or not that counts as a failure yet.
 
-use shindan_core::case::pod_status;
+use shindan_core::case::{Thresholds, pod_status};
 use shindan_core::facts::{
     ObjectKey, OwnFacts, Phase, PodFacts, Timestamp, WorkloadFacts, WorkloadKind, seconds_between,
 };
@@ -10,13 +10,17 @@ use shindan_core::message::text;
 use shindan_core::offline::{SeenSoFar, UndiagnosedPod};
 use shindan_core::wire::Dump;
 
-use super::subject::{Kind, Subject};
+use super::kind::Kind;
+use super::own_status;
+use super::subject::Subject;
 
 /// What an object lacks to be healthy.
 pub(super) struct Missing {
     subject: Subject,
     namespace: Option<String>,
     text: String,
+    /// For a custom resource: the failure that is not reported yet, and when it would be.
+    own: Option<(SeenSoFar, Timestamp)>,
 }
 
 impl Missing {
@@ -41,7 +45,8 @@ impl Missing {
         if let Some(seen) = self.seen_so_far(undiagnosed) {
             stands = format!("{stands}. {}", so_far(seen, language));
         }
-        match own().filter_map(|pod| pod.from).filter(|from| *from > now).min() {
+        let of_pods = own().filter_map(|pod| pod.from).filter(|from| *from > now);
+        match of_pods.chain(self.own.as_ref().map(|(_, from)| *from)).min() {
             Some(from) => {
                 let wait = text::duration(seconds_between(now, from));
                 translate!(
@@ -61,8 +66,9 @@ impl Missing {
         is_of(&self.subject, self.namespace.as_deref(), undiagnosed)
     }
 
-    fn seen_so_far<'u>(&self, undiagnosed: &'u [UndiagnosedPod]) -> Option<&'u SeenSoFar> {
-        seen_so_far(undiagnosed, std::slice::from_ref(&self.subject), self.namespace.as_deref())
+    fn seen_so_far<'u>(&'u self, undiagnosed: &'u [UndiagnosedPod]) -> Option<&'u SeenSoFar> {
+        let of_pods = seen_so_far(undiagnosed, std::slice::from_ref(&self.subject), self.namespace.as_deref());
+        of_pods.or(self.own.as_ref().map(|(seen, _)| seen))
     }
 }
 
@@ -83,9 +89,8 @@ fn is_of(subject: &Subject, namespace: Option<&str>, undiagnosed: &UndiagnosedPo
         && match subject.kind {
             Kind::Pod => *undiagnosed.pod.name == *subject.name,
             Kind::Node | Kind::Route(_) => false,
-            Kind::Workload(kind) => {
-                let of = undiagnosed.workload.as_ref();
-                of.is_some_and(|of| *of.kind == *kind.as_str() && *of.name == *subject.name)
+            Kind::Workload(_) | Kind::Custom(_) => {
+                undiagnosed.workload.as_ref().is_some_and(|of| subject.is_workload(of))
             }
         }
 }
@@ -103,10 +108,17 @@ pub(super) fn so_far(seen: &SeenSoFar, language: Language) -> String {
 }
 
 /// The missing state of each of `subjects` that is not healthy.
-pub(super) fn of(dump: &Dump, subjects: &[Subject], namespace: Option<&str>, language: Language) -> Vec<Missing> {
+pub(super) fn of(
+    dump: &Dump,
+    subjects: &[Subject],
+    namespace: Option<&str>,
+    (thresholds, now): (&Thresholds, Timestamp),
+) -> Vec<Missing> {
     let missing = subjects.iter().filter_map(|subject| {
-        let text = still_to_come(dump, subject, namespace, language)?;
-        Some(Missing { subject: subject.clone(), namespace: namespace.map(ToOwned::to_owned), text })
+        let text = still_to_come(dump, subject, namespace, thresholds.language)?;
+        let object = own_status::find(dump, subject, namespace);
+        let own = object.and_then(|facts| own_status::failure_to_come(facts, thresholds, now));
+        Some(Missing { subject: subject.clone(), namespace: namespace.map(ToOwned::to_owned), text, own })
     });
     missing.collect()
 }
@@ -141,8 +153,9 @@ pub(super) fn still_to_come(
             // A suspended workload has everything it needs but does not run.
             Some(workload) if workload.suspended => Some(phrase!(language, "suspended", "停止中 (suspend)").to_owned()),
             Some(workload) if workload.is_settled() => None,
-            Some(workload) => Some(progress(subject.kind, workload, language)),
+            Some(workload) => Some(progress(&subject.kind, workload, language)),
         },
+        Kind::Custom(_) => own_status::still_to_come(own_status::find(dump, subject, namespace), language),
         // It fails or it does not: that it exists was checked before.
         Kind::Route(_) => None,
     }
@@ -180,7 +193,7 @@ fn last_run_succeeded(workload: &WorkloadFacts) -> bool {
     workload.current == 0 && workload.last_successful.is_some_and(|done| own.last_schedule.is_none_or(|at| at <= done))
 }
 
-fn progress(kind: Kind, workload: &WorkloadFacts, language: Language) -> String {
+fn progress(kind: &Kind, workload: &WorkloadFacts, language: Language) -> String {
     let WorkloadFacts { ready, desired, updated, succeeded, .. } = workload;
     match kind {
         Kind::Workload(WorkloadKind::Job) => {
@@ -215,7 +228,7 @@ fn progress(kind: Kind, workload: &WorkloadFacts, language: Language) -> String 
 }
 
 pub(super) fn workload<'d>(dump: &'d Dump, subject: &Subject) -> Option<&'d WorkloadFacts> {
-    dump.workloads.iter().find(|facts| *facts.key.kind == *subject.kind.as_str() && *facts.key.name == *subject.name)
+    dump.workloads.iter().find(|facts| subject.is_workload(&facts.key))
 }
 
 #[cfg(test)]
@@ -314,6 +327,7 @@ status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}'}}]}}
             subject: Subject { kind, name: name.to_owned() },
             namespace: Some("shop".to_owned()),
             text: "0 of 1 ready".to_owned(),
+            own: None,
         };
         let all = [
             undiagnosed("other", "web-1", "web", "2026-11-21T09:00:10Z"),

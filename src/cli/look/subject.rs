@@ -4,99 +4,15 @@ use std::collections::BTreeSet;
 
 use crate::cli::found::NodeOrWorkload;
 use clap::CommandFactory;
-use shindan_core::case::{Category, top_workload};
-use shindan_core::facts::{ObjectKey, PodFacts, WorkloadKind};
-use shindan_core::rules;
+use shindan_core::case::top_workload;
+use shindan_core::facts::route::NetworkKind;
+use shindan_core::facts::{ObjectKey, PodFacts, WorkloadKey};
 
+use super::below::Below;
+use super::kind::{Kind, fails_by_node};
 use crate::cli::Plugin;
 use crate::cli::found::{Found, OfNodeOrWorkload, OfPod};
-use crate::cluster::snapshot::RouteKind;
-
-/// A kind that can be requested.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::cli) enum Kind {
-    Pod,
-    Node,
-    Workload(WorkloadKind),
-    /// Diagnosed without pods of its own, and only locally.
-    Route(RouteKind),
-}
-
-impl Kind {
-    fn all() -> impl Iterator<Item = Self> {
-        let with_pods = [Self::Pod, Self::Node].into_iter().chain(WorkloadKind::ALL.map(Self::Workload));
-        with_pods.chain(RouteKind::ALL.map(Self::Route))
-    }
-
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Pod => "Pod",
-            Self::Node => "Node",
-            Self::Workload(kind) => kind.as_str(),
-            Self::Route(kind) => kind.as_str(),
-        }
-    }
-
-    /// Resource name in the API.
-    pub(super) fn plural(self) -> &'static str {
-        match self {
-            Self::Pod => "pods",
-            Self::Node => "nodes",
-            Self::Workload(kind) => kind.plural(),
-            Self::Route(kind) => kind.plural(),
-        }
-    }
-
-    /// Names that kubectl accepts: singular, plural and short.
-    fn names(self) -> [String; 3] {
-        let short = match self {
-            Self::Pod => "po",
-            Self::Node => "no",
-            Self::Workload(WorkloadKind::Deployment) => "deploy",
-            Self::Workload(WorkloadKind::StatefulSet) => "sts",
-            Self::Workload(WorkloadKind::DaemonSet) => "ds",
-            Self::Workload(WorkloadKind::Job) => "job",
-            Self::Workload(WorkloadKind::CronJob) => "cj",
-            Self::Route(kind) => kind.short(),
-        };
-        [self.as_str().to_ascii_lowercase(), self.plural().to_owned(), short.to_owned()]
-    }
-
-    /// Whether the pod's diagnosis belongs to this kind: the pod itself, its workload or its node.
-    fn has(self, pod: &OfPod) -> bool {
-        match self {
-            Self::Pod => true,
-            Self::Node => fails_by_node(pod),
-            Self::Workload(kind) => pod.spec.workload.as_ref().is_some_and(|own| own.kind == kind.as_str()),
-            Self::Route(_) => false,
-        }
-    }
-
-    /// Parses `deploy`, `deployments.apps` or `Deployment`.
-    fn of(text: &str) -> Result<Self, String> {
-        let lower = text.to_ascii_lowercase();
-        let (word, _) = lower.split_once('.').unwrap_or((&lower, ""));
-        Self::all().find(|kind| kind.names().iter().any(|name| name == word)).ok_or_else(|| {
-            // After a flag, clap parses a subcommand as a kind.
-            if Plugin::command().find_subcommand(text).is_some() {
-                return format!(
-                    "{text} is a command: write it before all flags, as in `kubectl shindan {text} --help`"
-                );
-            }
-            format!("unknown kind {text:?}; the kinds are {}", kinds().collect::<Vec<_>>().join(", "))
-        })
-    }
-}
-
-/// Whether a pod fails because of its node.
-fn fails_by_node(pod: &OfPod) -> bool {
-    rules::find(&pod.status.head.cause).is_some_and(|rule| rule.category == Category::Node)
-}
-
-/// Names of the kinds that can be requested.
-pub(in crate::cli) fn kinds() -> impl Iterator<Item = String> {
-    Kind::all().map(|kind| kind.as_str().to_ascii_lowercase())
-}
+use crate::cluster::discovery::{ResourceType, ResourceTypes};
 
 /// One object.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -113,9 +29,12 @@ impl std::fmt::Display for Subject {
 
 impl Subject {
     /// Parses subjects as kubectl does: `KIND/NAME ...`, or `KIND NAME ...`.
-    pub(super) fn parse_all(words: &[String]) -> Result<Vec<Self>, String> {
-        let named = |kind: &str, name: &str| {
-            let kind = Kind::of(kind)?;
+    fn parse_all(
+        words: &[String],
+        of_word: &mut impl FnMut(&str) -> Result<Kind, String>,
+    ) -> Result<Vec<Self>, String> {
+        let mut named = |kind: &str, name: &str| {
+            let kind = of_word(kind)?;
             if name.is_empty() {
                 return Err(format!("which {}? Give its name: {}/NAME", kind.as_str(), kind.as_str().to_lowercase()));
             }
@@ -144,20 +63,25 @@ impl Subject {
         match self.kind {
             Kind::Pod => *pod.key.name == *self.name,
             Kind::Node => pod.node_name.as_deref() == Some(&self.name),
-            Kind::Workload(kind) => {
-                top_workload(pod, None).is_some_and(|top| *top.kind == *kind.as_str() && *top.name == *self.name)
-            }
+            Kind::Workload(_) | Kind::Custom(_) => top_workload(pod, None).is_some_and(|top| self.is_workload(&top)),
             Kind::Route(_) => false,
         }
+    }
+
+    /// Whether it is this workload or custom resource.
+    pub(super) fn is_workload(&self, key: &WorkloadKey) -> bool {
+        self.kind.is_of(&key.api_version, &key.kind) && *key.name == *self.name
     }
 
     fn is_of_pod(&self, pod: &OfPod) -> bool {
         match self.kind {
             Kind::Pod => *pod.key.name == *self.name,
             Kind::Node => pod.spec.node_name.as_deref() == Some(&self.name),
-            Kind::Workload(kind) => {
-                pod.spec.workload.as_ref().is_some_and(|own| own.kind == kind.as_str() && own.name == self.name)
-            }
+            Kind::Workload(_) | Kind::Custom(_) => pod
+                .spec
+                .workload
+                .as_ref()
+                .is_some_and(|own| self.kind.is_of(&own.api_version, &own.kind) && own.name == self.name),
             Kind::Route(_) => false,
         }
     }
@@ -168,11 +92,11 @@ impl Subject {
         as_pod() || found.nodes_and_workloads.iter().any(|of| self.is_about(of))
     }
 
-    fn is_about(&self, of: &OfNodeOrWorkload) -> bool {
+    pub(super) fn is_about(&self, of: &OfNodeOrWorkload) -> bool {
         match &of.object {
             NodeOrWorkload::Node(spec, _) => self.kind == Kind::Node && spec.node_name == self.name,
             NodeOrWorkload::Workload(spec, _) => {
-                spec.workload.kind == self.kind.as_str() && spec.workload.name == self.name
+                self.kind.is_of(&spec.workload.api_version, &spec.workload.kind) && spec.workload.name == self.name
             }
         }
     }
@@ -182,6 +106,8 @@ impl Subject {
 #[derive(Debug)]
 pub(in crate::cli) enum Asked {
     All,
+    /// Objects of the path of a request, autoscalers, disruption budgets and custom resources.
+    OwnStatus,
     /// All of this kind.
     Kind(Kind),
     These(Vec<Subject>),
@@ -190,13 +116,74 @@ pub(in crate::cli) enum Asked {
 }
 
 impl Asked {
-    /// Parses words as kubectl does: nothing, a kind, or objects.
-    pub(in crate::cli) fn parse(words: &[String]) -> Result<Self, String> {
-        match words {
-            [] => Ok(Self::All),
-            [kind] if !kind.contains('/') => Kind::of(kind).map(Self::Kind),
-            words => Subject::parse_all(words).map(Self::These),
+    /// Parses words that need no discovery. `None`: they do.
+    pub(in crate::cli) fn without_discovery(words: &[String]) -> Result<Option<Self>, String> {
+        let kind = |word: &String| word.split('/').next().unwrap_or_default().to_owned();
+        let all = if words.first().is_none_or(|word| word.contains('/')) { words } else { &words[..1] };
+        for word in all.iter().map(kind) {
+            // After a flag, clap parses a subcommand as a kind.
+            if !words[0].contains('/') && Plugin::command().find_subcommand(&word).is_some() {
+                return Err(format!(
+                    "{word} is a command: write it before all flags, as in `kubectl shindan {word} --help`"
+                ));
+            }
+            if Kind::without_discovery(&word).is_none() {
+                return Ok(None);
+            }
         }
+        Self::parse(words, &ResourceTypes::default()).map(|(asked, _)| Some(asked))
+    }
+
+    /// Parses words as kubectl does: nothing, a kind, or objects. Also returns a note for each kind whose name is ambiguous.
+    pub(in crate::cli) fn parse(words: &[String], types: &ResourceTypes) -> Result<(Self, Vec<String>), String> {
+        let mut notes = Vec::new();
+        let mut of_word = |word: &str| {
+            let (kind, note) = Kind::of(word, types)?;
+            notes.extend(note.filter(|note| !notes.contains(note)));
+            Ok(kind)
+        };
+        let asked = match words {
+            [] => Self::All,
+            [kind] if !kind.contains('/') => Self::Kind(of_word(kind)?),
+            words => Self::These(Subject::parse_all(words, &mut of_word)?),
+        };
+        Ok((asked, notes))
+    }
+
+    /// The kinds of the requested objects.
+    fn kinds(&self) -> Vec<&Kind> {
+        match self {
+            Self::These(subjects) => subjects.iter().map(|subject| &subject.kind).collect(),
+            Self::Kind(kind) => vec![kind],
+            Self::All | Self::OwnStatus | Self::Pods(_) => Vec::new(),
+        }
+    }
+
+    /// The types of the requested custom resources, and those whose objects they may control.
+    pub(super) fn custom_types(&self) -> (Vec<ResourceType>, Vec<ResourceType>) {
+        let (mut requested, mut parts) = (BTreeSet::new(), BTreeSet::new());
+        for kind in self.kinds() {
+            let Kind::Custom(kind) = kind else { continue };
+            requested.insert(kind.of.clone());
+            parts.extend(kind.parts.iter().cloned());
+        }
+        (requested.into_iter().collect(), parts.into_iter().collect())
+    }
+
+    /// Whether a custom resource is requested.
+    pub(super) fn includes_custom(&self) -> bool {
+        self.kinds().into_iter().any(|kind| matches!(kind, Kind::Custom(_)))
+    }
+
+    /// Whether all requested objects have no namespace. Their pods are in all namespaces.
+    pub(in crate::cli) fn is_cluster_scoped(&self) -> bool {
+        let kinds = self.kinds();
+        !kinds.is_empty() && kinds.into_iter().all(Kind::is_cluster_scoped)
+    }
+
+    /// Whether the diagnosis is that of a requested object without a namespace.
+    pub(super) fn names_cluster_scoped(&self, of: &OfNodeOrWorkload) -> bool {
+        self.subjects().iter().any(|subject| subject.kind.is_cluster_scoped() && subject.is_about(of))
     }
 
     /// The objects that are named.
@@ -208,19 +195,21 @@ impl Asked {
     /// them.
     pub(in crate::cli) fn is_of_routes(&self) -> bool {
         match self {
-            Self::These(subjects) => subjects.iter().any(|subject| matches!(subject.kind, Kind::Route(_))),
-            Self::Kind(kind) => matches!(kind, Kind::Route(_)),
-            Self::All | Self::Pods(_) => false,
+            Self::OwnStatus => true,
+            asked => asked.kinds().into_iter().any(|kind| matches!(kind, Kind::Route(_))),
         }
     }
 
-    /// Whether only nodes are requested. Their pods are in all namespaces.
+    /// Whether only nodes are requested.
     pub(in crate::cli) fn is_of_nodes(&self) -> bool {
-        match self {
-            Self::These(subjects) => subjects.iter().all(|subject| subject.kind == Kind::Node),
-            Self::Kind(kind) => *kind == Kind::Node,
-            Self::All | Self::Pods(_) => false,
-        }
+        let kinds = self.kinds();
+        !kinds.is_empty() && kinds.into_iter().all(|kind| *kind == Kind::Node)
+    }
+
+    /// Whether the requested objects can be diagnosed without access to pods.
+    pub(super) fn is_without_pods(&self) -> bool {
+        let kinds = self.kinds();
+        !kinds.is_empty() && kinds.into_iter().all(|kind| matches!(kind, Kind::Node | Kind::Custom(_)))
     }
 
     /// Whether a requested object fails. A node fails by itself or by pods that fail because of it, not by other pods
@@ -240,20 +229,28 @@ impl Asked {
         subjects.iter().filter(|subject| subject.kind == Kind::Node).filter(is_healthy).map(|subject| &*subject.name)
     }
 
-    /// Keeps only the requested diagnoses.
-    pub(super) fn keep(&self, found: &mut Found) {
+    /// Keeps only the requested diagnoses, and those of objects that requested custom resources control.
+    pub(super) fn keep(&self, found: &mut Found, below: &Below) {
         match self {
             Self::All => {}
+            Self::OwnStatus => {
+                found.pods.clear();
+                found.nodes_and_workloads.retain(has_own_status);
+            }
             Self::Kind(kind) => {
-                found.pods.retain(|pod| kind.has(pod));
+                found.pods.retain(|pod| kind.has(pod) || below.has_pod(pod));
                 found.nodes_and_workloads.retain(|of| match &of.object {
                     NodeOrWorkload::Node(..) => *kind == Kind::Node,
-                    NodeOrWorkload::Workload(spec, _) => spec.workload.kind == kind.as_str(),
+                    NodeOrWorkload::Workload(spec, _) => {
+                        kind.is_of(&spec.workload.api_version, &spec.workload.kind) || below.has_workload(of)
+                    }
                 });
             }
             Self::These(subjects) => {
-                found.pods.retain(|pod| subjects.iter().any(|subject| subject.is_of_pod(pod)));
-                found.nodes_and_workloads.retain(|of| subjects.iter().any(|subject| subject.is_about(of)));
+                let is_asked = |pod: &OfPod| subjects.iter().any(|subject| subject.is_of_pod(pod));
+                found.pods.retain(|pod| is_asked(pod) || below.has_pod(pod));
+                let is_asked = |of: &OfNodeOrWorkload| subjects.iter().any(|subject| subject.is_about(of));
+                found.nodes_and_workloads.retain(|of| is_asked(of) || below.has_workload(of));
             }
             Self::Pods(keys) => {
                 found.pods.retain(|pod| keys.contains(&pod.key));
@@ -272,13 +269,40 @@ impl Asked {
     }
 }
 
+/// Whether it is the diagnosis of an object of a request's path, an autoscaler, a disruption budget or a custom resource.
+fn has_own_status(of: &OfNodeOrWorkload) -> bool {
+    let NodeOrWorkload::Workload(spec, _) = &of.object else { return false };
+    let key = WorkloadKey::of(&spec.workload, &of.key.object.namespace);
+    key.is_custom() || NetworkKind::of(&key).is_some()
+}
+
+/// The groups and kinds of the custom resources that have an active diagnosis.
+pub(super) fn custom_kinds(found: &Found) -> BTreeSet<(String, String)> {
+    let active = found.nodes_and_workloads.iter().filter(|of| of.fails());
+    let keys = active.filter_map(|of| match &of.object {
+        NodeOrWorkload::Node(..) => None,
+        NodeOrWorkload::Workload(spec, _) => Some(WorkloadKey::of(&spec.workload, &of.key.object.namespace)),
+    });
+    keys.filter(|key| key.is_custom()).map(|key| (key.group().to_owned(), key.kind.to_string())).collect()
+}
+
+/// Whether an operator that works would report one of these failures. It does not watch the path of a request, and only the
+/// custom resources that it was started with.
+pub(super) fn concerns_operator(found: &Found) -> bool {
+    let mut others = found.nodes_and_workloads.iter().filter(|of| !has_own_status(of));
+    found.pods.iter().any(OfPod::fails) || others.any(OfNodeOrWorkload::fails)
+}
+
 #[cfg(test)]
 mod tests {
+    use shindan_core::facts::WorkloadKind;
+
     use super::*;
 
     fn parsed(words: &[&str]) -> Result<Vec<String>, String> {
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-        Ok(Asked::parse(&words)?.subjects().iter().map(ToString::to_string).collect())
+        let asked = Asked::parse(&words, &ResourceTypes::default())?.0;
+        Ok(asked.subjects().iter().map(ToString::to_string).collect())
     }
 
     #[test]
@@ -290,7 +314,9 @@ mod tests {
             (&["no", "n1", "n2"], &["Node n1", "Node n2"]),
             (&["PODS", "x"], &["Pod x"]),
             (&["cj/nightly"], &["CronJob nightly"]),
+            (&["deploy.v1.apps/web", "pod.v1/x"], &["Deployment web", "Pod x"]),
             (&["ing/shop", "hpa/web"], &["Ingress shop", "HorizontalPodAutoscaler web"]),
+            (&["gtw/edge", "gw/edge"], &["Gateway edge", "Gateway edge"]),
             (&["httproutes.gateway.networking.k8s.io/shop"], &["HTTPRoute shop"]),
             (&[], &[]),
         ] {
@@ -303,8 +329,8 @@ mod tests {
         for (word, kind) in
             [("nodes", Kind::Node), ("po", Kind::Pod), ("Deployments.apps", Kind::Workload(WorkloadKind::Deployment))]
         {
-            let asked = Asked::parse(&[word.to_owned()]).unwrap();
-            assert!(matches!(asked, Asked::Kind(of) if of == kind), "{word}: {asked:?}");
+            let asked = Asked::without_discovery(&[word.to_owned()]).unwrap().unwrap();
+            assert!(matches!(&asked, Asked::Kind(of) if *of == kind), "{word}: {asked:?}");
         }
     }
 
@@ -312,13 +338,32 @@ mod tests {
     fn invalid_subjects_are_rejected_with_a_reason() {
         for (words, reason) in [
             (&["pod/"][..], "which Pod?"),
-            (&["explain", "OOMKilled"], "explain is a command: write it before all flags"),
-            (&["secret/x"], "unknown kind \"secret\"; the kinds are pod, node,"),
+            (&["secret/x"], "the server doesn't have a resource type \"secret\"; the kinds are pod, node,"),
             (&["pod/x", "y"], "\"y\" has no kind"),
             (&["pod", "x", "pod/y"], "use either pod and names"),
         ] {
             let error = parsed(words).unwrap_err();
             assert!(error.contains(reason), "{words:?}: {error}");
+        }
+        let words = ["explain", "OOMKilled"].map(ToOwned::to_owned);
+        let error = Asked::without_discovery(&words).unwrap_err();
+        assert!(error.starts_with("explain is a command: write it before all flags"), "{error}");
+    }
+
+    #[test]
+    fn kinds_of_other_groups_need_discovery() {
+        for (words, is_known) in [
+            (&[][..], true),
+            (&["deploy/web", "svc/web"], true),
+            (&["pods", "a", "b"], true),
+            (&["certificate/web"], false),
+            (&["deploy/web", "certificate/web"], false),
+            (&["certificates"], false),
+            (&["service.serving.knative.dev/web"], false),
+            (&["gateways.networking.istio.io"], false),
+        ] {
+            let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            assert_eq!(Asked::without_discovery(&words).unwrap().is_some(), is_known, "{words:?}");
         }
     }
 }

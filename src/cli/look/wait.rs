@@ -15,8 +15,9 @@ use shindan_core::wire::Dump;
 
 use super::LOOK_AGAIN;
 use super::gather::{Judged, Question, unseen};
+use super::kind::Kind;
 use super::standing::{self, still_to_come, workload};
-use super::subject::{Asked, Kind, Subject};
+use super::subject::{Asked, Subject};
 use crate::cli::found::{Found, OfNodeOrWorkload, OfPod};
 use crate::cluster::snapshot::Lacking;
 
@@ -217,12 +218,14 @@ mod tests {
         let question = Question {
             clients,
             namespace: Some("shop".to_owned()),
-            asked: Asked::These(Subject::parse_all(&[subject.to_owned()]).unwrap()),
+            asked: Asked::without_discovery(&[subject.to_owned()]).unwrap().unwrap(),
             gone: Vec::new(),
             thresholds: Thresholds::default(),
             limit: Duration::from_secs(5),
             here: false,
             ended: false,
+            with_routes: false,
+            custom: Vec::new(),
             shows_progress: false,
         };
         let began = Instant::now();
@@ -314,8 +317,8 @@ status: {{observedGeneration: 2, replicas: 3, readyReplicas: 2, availableReplica
         let failing = "restartCount: 3, state: {waiting: {reason: CrashLoopBackOff}}";
         let left = |old: &str| {
             let mut dump = rollout(old, failing);
-            let subjects = Subject::parse_all(&["deploy/web".to_owned()]).unwrap();
-            only_newest(&mut dump, &subjects, 600, "2026-11-21T09:00:00Z".parse().unwrap());
+            let web = Asked::without_discovery(&["deploy/web".to_owned()]).unwrap().unwrap();
+            only_newest(&mut dump, web.subjects(), 600, "2026-11-21T09:00:00Z".parse().unwrap());
             dump.pods.iter().map(|pod| pod.key.name.to_string()).collect::<Vec<_>>()
         };
         let ran = |since: &str| {

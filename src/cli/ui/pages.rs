@@ -226,6 +226,46 @@ mod tests {
         }
     }
 
+    /// Objects that are no workloads follow these, with their severity, because it is not the title of their section.
+    #[tokio::test]
+    async fn objects_of_other_kinds_have_sections_of_their_own() {
+        let failing = r#"---
+apiVersion: serving.knative.dev/v1
+kind: Service
+metadata: {name: hello, namespace: shop, uid: k, creationTimestamp: "2026-11-21T08:00:00Z"}
+status: {conditions: [{type: Ready, status: "False", reason: RevisionFailed, message: m, lastTransitionTime: "2026-11-21T08:00:00Z"}]}
+---
+apiVersion: networking.k8s.io/v1
+kind: IngressClass
+metadata: {name: nginx}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata: {name: edge, namespace: shop, uid: i, creationTimestamp: "2026-11-21T08:00:00Z"}
+spec: {ingressClassName: ngnix}
+"#;
+        let dump = format!("{}{failing}", sample::image("web", "shop"));
+        let (_, text) = ask(sample::found(&dump), "/").await;
+        let titles: Vec<_> =
+            text.split("<h2 id=\"group-").skip(1).filter_map(|rest| rest.split(['>', '<']).nth(1)).collect();
+        assert_eq!(titles, ["Critical", "Networking", "Other kinds"], "{text}");
+        for part in
+            ["Ingress in shop", "service.serving.knative.dev in shop", r#"<span class="badge warning">Warning<"#]
+        {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let uri = "/workload?group=serving.knative.dev&namespace=shop&kind=Service&name=hello";
+        assert!(text.contains(&uri.replace('&', "&#38;")), "{text}");
+        let (status, page) = ask(sample::found(&dump), uri).await;
+        assert!(status == StatusCode::OK && page.contains("KnativeRevisionFailed"), "{page}");
+        let (status, _) = ask(sample::found(&dump), "/workload?namespace=shop&kind=Service&name=hello").await;
+        assert_eq!(status, StatusCode::NOT_FOUND, "there is no Service of Kubernetes");
+        let (_, text) = ask_in(Language::Japanese, sample::found(&dump), "/").await;
+        assert!(text.contains("ネットワーク") && text.contains("その他の種類"), "{text}");
+        let (_, text) = ask(sample::found(&sample::image("web", "shop")), "/").await;
+        assert!(!text.contains("Networking") && !text.contains("Other kinds"), "nothing fails there: {text}");
+    }
+
     #[tokio::test]
     async fn an_open_page_receives_its_version_at_once() {
         let answer = Answer { found: sample::found(""), when: Timestamp::UNIX_EPOCH, by: "a test", notes: Vec::new() };

@@ -1,5 +1,6 @@
 //! Source of the answer for the page: a cluster, as for `kubectl shindan`, or files, as for `shindan diagnose`.
 
+mod custom;
 mod files;
 mod live;
 

@@ -8,6 +8,7 @@ pub(super) mod overview;
 pub(super) mod readiness;
 #[cfg(test)]
 pub(super) mod sample;
+mod section;
 pub(super) mod timeline;
 pub(super) mod words;
 

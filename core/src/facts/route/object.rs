@@ -75,6 +75,31 @@ impl NetworkKind {
         }
     }
 
+    /// Plural name in API URLs.
+    pub const fn plural(self) -> &'static str {
+        match self {
+            Self::Ingress => "ingresses",
+            Self::IngressClass => "ingressclasses",
+            Self::Gateway => "gateways",
+            Self::GatewayClass => "gatewayclasses",
+            Self::HttpRoute => "httproutes",
+            Self::GrpcRoute => "grpcroutes",
+            Self::ReferenceGrant => "referencegrants",
+            Self::Service => "services",
+            Self::EndpointSlice => "endpointslices",
+            Self::HorizontalPodAutoscaler => "horizontalpodautoscalers",
+            Self::PodDisruptionBudget => "poddisruptionbudgets",
+            Self::PersistentVolumeClaim => "persistentvolumeclaims",
+            Self::Pod => "pods",
+            Self::Secret => "secrets",
+        }
+    }
+
+    /// The kinds whose objects are diagnosed themselves.
+    pub fn diagnosed() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|kind| kind.is_diagnosed())
+    }
+
     /// Its API group; empty for the core group.
     pub fn group(self) -> &'static str {
         self.api_version().split_once('/').map_or("", |(group, _)| group)
@@ -83,7 +108,7 @@ impl NetworkKind {
     /// The kind of a diagnosed object.
     pub fn of(object: &WorkloadName) -> Option<Self> {
         let is_it = |kind: &Self| *object.kind == *kind.as_str() && object.group() == kind.group();
-        Self::ALL.into_iter().filter(|kind| kind.is_diagnosed()).find(is_it)
+        Self::diagnosed().find(is_it)
     }
 
     /// The key of its diagnosis for an object of this kind.

@@ -3,20 +3,30 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use tokio::sync::Mutex;
+
 use anyhow::bail;
 
 use shindan_core::api::Head;
 use shindan_core::case::Thresholds;
+use shindan_core::facts::{Timestamp, seconds_between};
 use shindan_core::language::{Language, phrase, translate};
 
+use super::custom::CustomKinds;
 use super::{Answer, Args};
+use crate::cli::error_chain;
 use crate::cli::fix::Objects;
 use crate::cli::fix::trial::{State, Trial};
+use crate::cli::found::Found;
 use crate::cli::look::{Asked, By, Gathered, Question};
 use crate::cli::ui::clock;
 use crate::cli::ui::view::link::Subject;
 use crate::cluster::client::{self, Clients};
 use crate::cluster::snapshot::Failure;
+
+/// Seconds after which the objects that the operator does not diagnose are read again. They depend on Services and pods, so
+/// that the whole cluster is listed.
+const OTHERS_AGE: i64 = 30;
 
 #[derive(Debug)]
 pub(in crate::cli::ui) struct Live {
@@ -26,6 +36,16 @@ pub(in crate::cli::ui) struct Live {
     thresholds: Thresholds,
     limit: Duration,
     here: bool,
+    custom: Mutex<CustomKinds>,
+    others: Mutex<Option<Others>>,
+}
+
+/// Objects that the operator does not diagnose: those of the path of a request, and custom resources that it does not watch.
+#[derive(Debug, Clone)]
+struct Others {
+    at: Timestamp,
+    found: Found,
+    notes: Vec<String>,
 }
 
 impl Live {
@@ -38,15 +58,24 @@ impl Live {
             thresholds: args.thresholds(),
             limit: args.connection.limit(),
             here: args.here || !args.rules.is_empty(),
+            custom: Mutex::new(CustomKinds::of(&args.kinds)),
+            others: Mutex::default(),
         })
     }
 
     pub(super) async fn look(&self) -> anyhow::Result<Answer> {
         let now = clock();
-        let namespace = self.namespace.clone();
-        let question = Question::new(&self.clients, namespace, Asked::All, self.thresholds, self.limit).await?;
-        let question = Question { here: self.here, ended: true, ..question };
-        let Gathered { found, by, notes, .. } = question.answer(now).await.map_err(|error| self.hinted(error))?;
+        let question = Question { here: self.here, ended: true, ..self.question(Asked::All).await? };
+        let gathered = question.answer(now).await.map_err(|error| self.hinted(error))?;
+        let Gathered { mut found, by, mut notes, .. } = gathered;
+        if by == By::Operator {
+            let others = self.others(now).await;
+            found.add(others.found);
+            let is_new = |note: &String| !notes.contains(note);
+            let more: Vec<_> = others.notes.into_iter().filter(is_new).collect();
+            notes.extend(more);
+        }
+        notes.extend(self.custom.lock().await.notes());
         let by = match by {
             By::Operator => phrase!(self.thresholds, "reported by the operator", "operator による診断"),
             By::Here => {
@@ -63,6 +92,36 @@ impl Live {
         Ok(Answer { found, when: now, by, notes })
     }
 
+    /// The question, with the objects that are not workloads.
+    async fn question(&self, asked: Asked) -> anyhow::Result<Question<'_>> {
+        let custom = self.custom.lock().await.types(&self.clients.write, self.limit).await;
+        let namespace = self.namespace.clone();
+        let question = Question::new(&self.clients, namespace, asked, self.thresholds, self.limit).await?;
+        Ok(Question { with_routes: true, custom, ..question })
+    }
+
+    /// The diagnoses of the objects that the operator does not diagnose. If they cannot be made, a note states why.
+    async fn others(&self, now: Timestamp) -> Others {
+        let mut known = self.others.lock().await;
+        if let Some(known) = known.as_ref().filter(|known| seconds_between(known.at, now) < OTHERS_AGE) {
+            return known.clone();
+        }
+        let answer = async {
+            let question = Question { here: true, ..self.question(Asked::OwnStatus).await? };
+            question.answer(now).await
+        };
+        let others = match answer.await {
+            Ok(Gathered { found, notes, .. }) => Others { at: now, found, notes },
+            Err(error) => {
+                let why = error_chain(&error);
+                let note =
+                    format!("Ingresses, Services and other objects on the path of a request are not checked: {why}");
+                Others { at: now, found: Found::default(), notes: vec![note] }
+            }
+        };
+        known.insert(others).clone()
+    }
+
     /// What is seen of one object that has no diagnosis: the failure that is not reported yet, or one that the operator has
     /// not reported.
     pub(in crate::cli::ui) async fn look_at(&self, subject: &Subject) -> anyhow::Result<Gathered> {
@@ -71,8 +130,8 @@ impl Live {
             bail!("no object can have this name");
         }
         let namespace = Some(subject.namespace().to_owned()).filter(|namespace| !namespace.is_empty());
-        let name = format!("{}/{}", subject.kind(), subject.name());
-        let question = Question::of_one(&self.clients, namespace, &name, self.thresholds, self.limit).await?;
+        let argument = subject.argument();
+        let question = Question::of_one(&self.clients, namespace, &argument, self.thresholds, self.limit).await?;
         question.answer(clock()).await
     }
 

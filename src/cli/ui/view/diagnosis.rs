@@ -188,7 +188,7 @@ pub(in crate::cli::ui) fn active<'s>(seen: Seen<'s>, subject: &Subject) -> Optio
 
 /// The page of an object without a diagnosis. `unready` is what it lacks to be healthy, with what is seen so far.
 pub(in crate::cli::ui) fn nothing(frame: Frame, subject: &Subject, unready: &[String]) -> Nothing {
-    let (kind, name) = (clean(subject.kind()), clean(subject.name()));
+    let (kind, name) = (clean(&subject.kind()), clean(subject.name()));
     let text = if unready.is_empty() {
         translate!(
             frame.language,
@@ -219,7 +219,7 @@ struct Gist<'a> {
 
 impl Page {
     fn of(frame: Frame, seen: Seen<'_>, subject: &Subject, gist: &Gist<'_>) -> Self {
-        let (kind, name) = (clean(subject.kind()), clean(subject.name()));
+        let (kind, name) = (clean(&subject.kind()), clean(subject.name()));
         let cause = clean(gist.cause);
         let mut facts = vec![Fact::words(phrase!(seen.language, "Confidence", "確度"), gist.confidence.as_str())];
         facts.extend(

@@ -1,6 +1,10 @@
 //! URLs of the pages. Names are in the query, because a dump may contain names like `..` and `a/b`.
 
+use std::borrow::Cow;
+
 use crate::cli::found::NodeOrWorkload;
+use shindan_core::api::WorkloadRef;
+use shindan_core::facts::{is_custom_group, kind_with_group};
 
 use crate::cli::found::{OfNodeOrWorkload, OfPod};
 use crate::cli::ui::view::Seen;
@@ -8,9 +12,20 @@ use crate::cli::ui::view::Seen;
 /// The object of a diagnosis page, as in its URL.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::cli::ui) enum Subject {
-    Pod { namespace: String, name: String },
-    Workload { namespace: String, kind: String, name: String },
-    Node { name: String },
+    Pod {
+        namespace: String,
+        name: String,
+    },
+    /// The group is that of a custom resource, because kinds of different groups share names.
+    Workload {
+        namespace: String,
+        group: String,
+        kind: String,
+        name: String,
+    },
+    Node {
+        name: String,
+    },
 }
 
 impl Subject {
@@ -22,7 +37,12 @@ impl Subject {
         };
         match path {
             "/pod" => Some(Self::Pod { namespace: of("namespace"), name: of("name") }),
-            "/workload" => Some(Self::Workload { namespace: of("namespace"), kind: of("kind"), name: of("name") }),
+            "/workload" => Some(Self::Workload {
+                namespace: of("namespace"),
+                group: of("group"),
+                kind: of("kind"),
+                name: of("name"),
+            }),
             "/node" => Some(Self::Node { name: of("name") }),
             _ => None,
         }
@@ -31,8 +51,10 @@ impl Subject {
     pub(super) fn href(&self) -> String {
         let (path, pairs) = match self {
             Self::Pod { namespace, name } => ("/pod", vec![("namespace", namespace), ("name", name)]),
-            Self::Workload { namespace, kind, name } => {
-                ("/workload", vec![("namespace", namespace), ("kind", kind), ("name", name)])
+            Self::Workload { namespace, group, kind, name } => {
+                let group = Some(("group", group)).filter(|(_, group)| !group.is_empty());
+                let pairs = [("namespace", namespace), ("kind", kind), ("name", name)];
+                ("/workload", group.into_iter().chain(pairs).collect())
             }
             Self::Node { name } => ("/node", vec![("name", name)]),
         };
@@ -46,20 +68,36 @@ impl Subject {
     pub(super) fn of_node_or_workload(of: &OfNodeOrWorkload) -> Self {
         match &of.object {
             NodeOrWorkload::Node(spec, _) => Self::Node { name: spec.node_name.clone() },
-            NodeOrWorkload::Workload(spec, _) => Self::Workload {
-                namespace: of.key.object.namespace.to_string(),
-                kind: spec.workload.kind.clone(),
-                name: spec.workload.name.clone(),
-            },
+            NodeOrWorkload::Workload(spec, _) => Self::of_workload(&spec.workload, &of.key.object.namespace),
         }
     }
 
-    /// `Deployment`, `Pod`, `Node`.
-    pub(in crate::cli::ui) fn kind(&self) -> &str {
+    pub(super) fn of_workload(workload: &WorkloadRef, namespace: &str) -> Self {
+        let group = workload.api_version.split_once('/').map_or("", |(group, _)| group);
+        Self::Workload {
+            namespace: namespace.to_owned(),
+            group: if is_custom_group(group) { group.to_owned() } else { String::new() },
+            kind: workload.kind.clone(),
+            name: workload.name.clone(),
+        }
+    }
+
+    /// `Deployment`, `Pod`, `Node`; with the group if Kubernetes has another kind of this name.
+    pub(in crate::cli::ui) fn kind(&self) -> Cow<'_, str> {
         match self {
-            Self::Pod { .. } => "Pod",
-            Self::Workload { kind, .. } => kind,
-            Self::Node { .. } => "Node",
+            Self::Pod { .. } => "Pod".into(),
+            Self::Workload { group, kind, .. } => kind_with_group(&format!("{group}/"), kind),
+            Self::Node { .. } => "Node".into(),
+        }
+    }
+
+    /// As an argument of kubectl: `Deployment/web`, `certificate.cert-manager.io/web`.
+    pub(in crate::cli::ui) fn argument(&self) -> String {
+        match self {
+            Self::Workload { group, kind, name, .. } if !group.is_empty() => {
+                format!("{}.{group}/{name}", kind.to_ascii_lowercase())
+            }
+            subject => format!("{}/{}", subject.kind(), subject.name()),
         }
     }
 
@@ -106,7 +144,12 @@ mod tests {
             let name = name.to_owned();
             for subject in [
                 Subject::Pod { namespace: name.clone(), name: name.clone() },
-                Subject::Workload { namespace: "x".to_owned(), kind: name.clone(), name: name.clone() },
+                Subject::Workload {
+                    namespace: "x".to_owned(),
+                    group: name.clone(),
+                    kind: name.clone(),
+                    name: name.clone(),
+                },
                 Subject::Node { name },
             ] {
                 let href = subject.href();

@@ -12,6 +12,7 @@ use shindan_core::language::{phrase, translate};
 
 use super::filter::{Filter, States};
 use super::link::Subject;
+use super::section::Section;
 use super::words::{When, badge, class, clean};
 use super::{Frame, Seen};
 use crate::cli::found::{OfNodeOrWorkload, OfPod};
@@ -70,13 +71,14 @@ pub(super) struct Row {
     cause: String,
     container: String,
     summary: String,
-    /// For example `Recovered`.
+    /// For example `Recovered`, where the title of the group does not state it.
     badge: &'static str,
     class: &'static str,
     /// `0/1 ready`, `3 pods are affected`.
     ready: String,
     since: Option<When>,
     seen: Option<Timestamp>,
+    section: Section,
     pub(super) of_severity: Severity,
     pub(super) is_active: bool,
     /// Value for the filter.
@@ -213,9 +215,12 @@ impl Row {
     }
 
     fn of(subject: &Subject, head: &Head, words: &[&str], seen: Seen<'_>) -> Self {
-        let named = [subject.kind(), subject.name(), subject.namespace(), &*head.cause];
+        let kind = subject.kind();
+        let named = [&*kind, subject.name(), subject.namespace(), &*head.cause];
         let words: Vec<&str> = named.iter().chain(words).copied().collect();
-        let (kind, namespace) = (clean(subject.kind()), clean(subject.namespace()));
+        let (kind, namespace) = (clean(&kind), clean(subject.namespace()));
+        let is_active = head.state == DiagnosisState::Active;
+        let section = if is_active { Section::of(subject) } else { Section::Ended };
         let place = match &*namespace {
             "" => kind,
             namespace => translate!(seen.language, "{kind} in {namespace}", "{namespace} の {kind}", kind, namespace),
@@ -227,13 +232,14 @@ impl Row {
             cause: clean(&head.cause),
             container: String::new(),
             summary: clean(&head.summary),
-            badge: badge(head.state, head.severity),
+            badge: if section == Section::Workloads { "" } else { badge(head.state, head.severity) },
             class: class(head.state, head.severity),
             ready: String::new(),
             since: head.first_seen.map(|since| When::of(since, seen.now)),
             seen: head.first_seen,
+            section,
             of_severity: head.severity,
-            is_active: head.state == DiagnosisState::Active,
+            is_active,
             in_namespace: namespace,
             causes: BTreeSet::new(),
             words: words.join("\n").to_lowercase(),
@@ -244,20 +250,20 @@ impl Row {
         Self { causes, container: clean(container), ready: clean(ready), ..self }
     }
 
-    /// Sort key: severity first, then newest first. Ended diagnoses are last.
-    fn order(&self) -> (bool, Severity, Reverse<Option<Timestamp>>, &str, &str) {
+    /// Sort key: section and severity first, then newest first.
+    fn order(&self) -> (Section, Severity, Reverse<Option<Timestamp>>, &str, &str) {
         let severity = if self.is_active { self.of_severity } else { Severity::Info };
-        (!self.is_active, severity, Reverse(self.seen), &self.in_namespace, &self.name)
+        (self.section, severity, Reverse(self.seen), &self.in_namespace, &self.name)
     }
 }
 
 fn groups(rows: Vec<Row>, language: Language) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for row in rows {
-        let title = if row.is_active { row.of_severity.as_str() } else { phrase!(language, "Ended", "終了") };
+        let title = row.section.title(language).unwrap_or(row.of_severity.as_str());
         match groups.last_mut() {
             Some(group) if group.title == title => group.rows.push(row),
-            _ => groups.push(Group { title, class: row.class, rows: vec![row] }),
+            _ => groups.push(Group { title, class: row.section.class().unwrap_or(row.class), rows: vec![row] }),
         }
     }
     groups

@@ -71,11 +71,14 @@ pub(super) fn page(frame: Frame, seen: Seen<'_>, spec: &NodeDiagnosisSpec, statu
 
 fn affected(of: &AffectedWorkload, seen: Seen<'_>) -> Affected {
     let href = of.workload.split_once('/').and_then(|(kind, name)| {
-        let (namespace, name) = (of.namespace.clone(), name.to_owned());
-        seen.href(&match kind {
-            "Pod" => Subject::Pod { namespace, name },
-            _ => Subject::Workload { namespace, kind: kind.to_owned(), name },
-        })
+        if kind == "Pod" {
+            return seen.href(&Subject::Pod { namespace: of.namespace.clone(), name: name.to_owned() });
+        }
+        // The group is not known.
+        let mut all = seen.found.nodes_and_workloads.iter().map(Subject::of_node_or_workload);
+        let is_it =
+            |subject: &Subject| (&*subject.kind(), subject.name(), subject.namespace()) == (kind, name, &of.namespace);
+        all.find(is_it).map(|subject| subject.href())
     });
     Affected {
         workload: Link { words: clean(&of.workload.replacen('/', " ", 1)), href },

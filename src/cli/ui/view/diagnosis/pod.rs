@@ -79,7 +79,7 @@ fn left_out(n: u32, language: Language) -> String {
 }
 
 fn workload(own: &WorkloadRef, namespace: &str, seen: Seen<'_>) -> Link {
-    let subject = Subject::Workload { namespace: namespace.to_owned(), kind: own.kind.clone(), name: own.name.clone() };
+    let subject = Subject::of_workload(own, namespace);
     Link { words: clean(&format!("{} {}", own.kind, own.name)), href: seen.href(&subject) }
 }
 

@@ -20,11 +20,7 @@ pub(super) fn page(
     status: &WorkloadDiagnosisStatus,
 ) -> Page {
     let head = &status.head;
-    let subject = Subject::Workload {
-        namespace: namespace.to_owned(),
-        kind: spec.workload.kind.clone(),
-        name: spec.workload.name.clone(),
-    };
+    let subject = Subject::of_workload(&spec.workload, namespace);
     let gist = Gist {
         state: head.state,
         severity: head.severity,
