@@ -101,7 +101,7 @@ impl Definitions {
             }
         }
         let new = Self(all);
-        apply(&[], new.0.clone());
+        apply(&[], &new.0);
         let names = new.names();
         let names: Vec<_> = names.iter().map(|name| format!("crd/{name}")).collect();
         let wait = ["wait", "--for=condition=Established", "--timeout=60s"];
@@ -139,7 +139,9 @@ impl Definitions {
         for object in objects {
             let is_separate = self.has_status(&object) == Some(true);
             let mut spec = object.value;
-            if !OF_CLUSTER.contains(&spec["kind"].as_str().unwrap_or_default()) && spec["metadata"]["namespace"].is_null() {
+            if !OF_CLUSTER.contains(&spec["kind"].as_str().unwrap_or_default())
+                && spec["metadata"]["namespace"].is_null()
+            {
                 spec["metadata"]["namespace"] = namespace.into();
             }
             if is_separate && spec.get("status").is_some() {
@@ -147,8 +149,8 @@ impl Definitions {
             }
             specs.push(spec);
         }
-        apply(&[], specs);
-        apply(&["--subresource=status"], statuses);
+        apply(&[], &specs);
+        apply(&["--subresource=status"], &statuses);
     }
 }
 
@@ -161,7 +163,7 @@ impl Drop for Definitions {
 }
 
 /// Applies objects in one call, as their number is large.
-fn apply(flags: &[&str], items: Vec<Value>) {
+fn apply(flags: &[&str], items: &[Value]) {
     if items.is_empty() {
         return;
     }
@@ -185,7 +187,8 @@ fn with_uids(namespace: &str, value: Value) -> Value {
         Value::Object(mut fields) => {
             if fields.get("uid") == Some(&json!("")) {
                 let text = |name: &str| fields[name].as_str().unwrap_or_default().to_owned();
-                let group = text("apiVersion").split_once('/').map_or_else(String::new, |(group, _)| format!(".{group}"));
+                let group =
+                    text("apiVersion").split_once('/').map_or_else(String::new, |(group, _)| format!(".{group}"));
                 let object = format!("{}{group}/{}", text("kind").to_lowercase(), text("name"));
                 let uid = kubectl(&["-n", namespace, "get", &object, "-o", "jsonpath={.metadata.uid}"]);
                 fields.insert("uid".to_owned(), uid.into());

@@ -44,7 +44,8 @@ impl Installed {
 impl Drop for Installed {
     fn drop(&mut self) {
         let undone = Self::roll_out("test-cluster", "-");
-        let roles = ["delete", "clusterrole,clusterrolebinding", "shindan-kinds", "shindan-network", "--ignore-not-found"];
+        let roles =
+            ["delete", "clusterrole,clusterrolebinding", "shindan-kinds", "shindan-network", "--ignore-not-found"];
         let _ = try_kubectl(&roles, None);
         assert!(std::thread::panicking() || undone.is_ok(), "{undone:?}");
     }
@@ -73,7 +74,8 @@ async fn faults(namespace: &str, expected: &Expected) -> Vec<String> {
             None => faults.push(format!("{object} has no diagnosis; expected {cause}")),
         }
     }
-    let others = found.iter().filter(|(object, _)| !expected.contains_key(*object) && !object.starts_with("Deployment/"));
+    let others =
+        found.iter().filter(|(object, _)| !expected.contains_key(*object) && !object.starts_with("Deployment/"));
     faults.extend(others.map(|(object, (cause, summary))| format!("{object} is {cause}: {summary}; expected nothing")));
     faults
 }
@@ -152,7 +154,8 @@ impl Paths {
         let named = |text: String| text.replace("{namespace}", &space.name).replace("{other}", &other.name);
         let files: Vec<_> = manifests::files("paths").into_iter().map(named).collect();
         let objects: Vec<_> = files.iter().flat_map(|text| Object::all(text)).collect();
-        let definitions = Definitions::create(objects.iter().filter(|object| object.group() == "gateway.networking.k8s.io"));
+        let definitions =
+            Definitions::create(objects.iter().filter(|object| object.group() == "gateway.networking.k8s.io"));
         let whole = objects.into_iter().filter(|object| !is_break(object)).collect();
         let paths = Self { space, other, definitions, files };
         paths.definitions.write(&paths.space.name, whole);
