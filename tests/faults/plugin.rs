@@ -102,7 +102,7 @@ async fn without_an_operator_the_plugin_diagnoses() {
 
     plugin.run(&["-n", "shop", "pod/hug"]).is(1, &[], &["there is no Pod hug in namespace shop"]);
     plugin.run(&["-n", "shop", "-l", "app=hug"]).is(1, &[], &["no pod has the labels app=hug"]);
-    plugin.run(&["-n", "shop", "secret/x"]).is(1, &[], &["unknown kind \"secret\""]);
+    plugin.run(&["-n", "shop", "secret/x"]).is(1, &[], &["secrets are not diagnosed"]);
     plugin.run(&["-A", "pod/hog"]).is(1, &[], &["use -n instead of -A"]);
     plugin.run(&["--context", "nowhere"]).is(1, &[], &["cannot use the kubeconfig", "nowhere"]);
     plugin.run(&["-s", "https://127.0.0.1:1"]).is(1, &[], &["cannot reach the API server at https://127.0.0.1:1"]);
