@@ -44,4 +44,5 @@ install: cluster binary ## Install the operator, as it is now, in the cluster
 
 e2e: ## Run the end-to-end tests against the cluster as it is; TEST=name runs some of them
 	@cargo test --locked --features e2e --test e2e --no-run
+	@$(CLUSTER) build --crds
 	@$(CLUSTER) exec cargo test --locked --offline --features e2e --test e2e -- --test-threads=64 $(TEST)

@@ -22,10 +22,14 @@ mod fixes;
 mod healthy;
 #[path = "e2e/identity.rs"]
 mod identity;
+#[path = "e2e/manifests.rs"]
+mod manifests;
 #[path = "e2e/nodes.rs"]
 mod nodes;
 #[path = "e2e/operator.rs"]
 mod operator;
+#[path = "e2e/optional.rs"]
+mod optional;
 #[path = "e2e/page.rs"]
 mod page;
 #[path = "support/pages.rs"]

@@ -12,14 +12,28 @@ use std::process::Command;
 use serde_json::Value;
 
 /// The overlays that the end-to-end tests install.
-const INSTALLED: [&str; 4] =
-    ["test-cluster", "test-cluster-previous-logs", "test-cluster-annotate", "test-cluster-namespaced-nodes"];
+const INSTALLED: [&str; 5] = [
+    "test-cluster",
+    "test-cluster-previous-logs",
+    "test-cluster-network",
+    "test-cluster-annotate",
+    "test-cluster-namespaced-nodes",
+];
 const ACCOUNT: &str = "shindan";
 const NAMESPACE: &str = "shindan-system";
 const OPERATOR: &str = "system:serviceaccount:shindan-system:shindan";
 
-/// The API group of a kind that a test names in a rule. It gives the permission itself, with `shindan rules rbac`.
-const OF_A_RULE: &str = "kinds.e2e.example";
+/// Ends of the API groups of custom resources. The tests give these permissions themselves, with
+/// `shindan rules rbac`.
+const OF_TESTS: [&str; 7] = [
+    "kinds.e2e.example",
+    "argoproj.io",
+    "cert-manager.io",
+    "cluster.x-k8s.io",
+    "external-secrets.io",
+    "keda.sh",
+    "toolkit.fluxcd.io",
+];
 
 /// Permissions that are granted and never used, each with its reason.
 const EXCUSED: [(&str, &str); 0] = [];
@@ -77,8 +91,8 @@ fn requested() -> (Rights, BTreeMap<String, String>) {
         let entry: Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("{e}: {line}"));
         let text = |path: &str| entry.pointer(path).and_then(Value::as_str).unwrap_or_default();
         // `/version` and discovery have no resource, and are open to all.
-        let is_of_rule = text("/objectRef/apiGroup") == OF_A_RULE;
-        if text("/user/username") != OPERATOR || entry.get("objectRef").is_none() || is_of_rule {
+        let is_of_test = OF_TESTS.iter().any(|end| text("/objectRef/apiGroup").ends_with(end));
+        if text("/user/username") != OPERATOR || entry.get("objectRef").is_none() || is_of_test {
             continue;
         }
         let resource = match text("/objectRef/subresource") {

@@ -46,5 +46,6 @@ end_to_end() { # feature, arguments of the tests
   shift
   # The cluster's network has no route to registries, so everything is compiled before.
   cargo test --locked --features "$feature" --test e2e --no-run
+  "$CLUSTER" build --crds
   RUST_BACKTRACE=0 "$CLUSTER" exec cargo test --locked --offline --features "$feature" --test e2e -- --test-threads=64 "$@"
 }

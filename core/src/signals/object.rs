@@ -2,6 +2,8 @@
 
 pub(crate) mod symptom;
 
+use std::borrow::Cow;
+
 use self::symptom::{Form, Symptom, is_in_progress};
 use super::signal;
 use crate::api::Evidence;
@@ -62,7 +64,7 @@ signal! {
 
     /// Message of the condition or the phase, at most 140 characters.
     /// Source: status.conditions[].message, status.message, status.failureMessage, status.reason.
-    "message": fn short_message(&self) -> String { message::fit(without_preface(self.text()), 140) }
+    "message": fn short_message(&self) -> String { message::fit(&error_in(self.text()), 140) }
 
     /// Message of its newest Warning Event, at most 140 characters; empty if there is none. Source: Events.
     "event": fn event_message(&self) -> String {
@@ -78,9 +80,11 @@ signal! {
     /// For an Argo CD Application: phase of the last sync. Source: status.operationState.phase.
     "operation": fn operation(&self) -> &str { self.own().map_or("", |own| &own.operation) }
 
-    /// Whether the controller is still at work, by the reason of the condition or its condition Reconciling.
+    /// Whether the controller is still at work, by the reason of the condition, the phase or its condition Reconciling.
     "isInProgress": fn is_in_progress(&self) -> bool {
-        is_in_progress(self.condition_reason()) || self.object.condition_is_true("Reconciling")
+        is_in_progress(self.condition_reason())
+            || is_in_progress(self.phase())
+            || self.object.condition_is_true("Reconciling")
     }
 
     /// The newest generation. Source: metadata.generation.
@@ -108,7 +112,12 @@ impl<'a> ObjectStatus<'a> {
 
     fn text(&self) -> &'a str {
         let of_phase = || self.own().map_or("", |own| if own.message.is_empty() { &own.reason } else { &own.message });
+        // Of Flux, only the other condition has the error of the last attempt.
+        let of_attempt = self.object.conditions.iter().find(|of| of.kind == "Ready" && of.status == "False");
         match self.symptom.condition {
+            Some(condition) if self.symptom.form == Form::Stalled => {
+                of_attempt.filter(|of| !of.message.is_empty()).map_or(&condition.message, |of| &of.message)
+            }
             Some(condition) => &condition.message,
             None if self.symptom.form == Form::NotObserved => "",
             None => of_phase(),
@@ -142,17 +151,27 @@ impl<'a> ObjectStatus<'a> {
     }
 }
 
-/// The error without the words of the controller before it, which only repeat the cause.
-fn without_preface(text: &str) -> &str {
-    const PREFACES: [&str; 3] = [
+/// The error without the words of the controller around it, which only repeat the cause.
+fn error_in(text: &str) -> Cow<'_, str> {
+    const PREFACES: [&str; 4] = [
         "The certificate request has failed to complete and will be retried: ",
         "could not get secret data from provider: ",
+        "failed to ensure HPA is correctly created for ScaledObject: ",
         "RolloutAborted: ",
     ];
     let rest = PREFACES.iter().find_map(|preface| text.strip_prefix(preface)).unwrap_or(text);
     // Knative quotes the error of the revision in each object above it.
     let of_revision = rest.strip_prefix("Revision \"").and_then(|rest| rest.split_once("\" failed with message: "));
-    of_revision.map_or(rest, |(_, error)| error)
+    let rest = of_revision.map_or(rest, |(_, error)| error);
+    // Argo Rollouts quotes the error of a metric.
+    let of_update = rest.strip_prefix("Rollout aborted update to revision ").and_then(|rest| rest.split_once(": "));
+    let rest = of_update.map_or(rest, |(_, error)| error);
+    if let Some((metric, error)) = rest.strip_suffix('"').and_then(|rest| rest.split_once(": \"Error Message: ")) {
+        return format!("{metric}: {error}").into();
+    }
+    // Cluster API lists what is not ready, the cause first: the rest only waits for it.
+    let first = rest.strip_prefix("* ").map(|list| list.split_once('\n').map_or(list, |(first, _)| first));
+    first.unwrap_or(rest).into()
 }
 
 /// The object as an argument of kubectl. The group distinguishes it from another kind of this name.

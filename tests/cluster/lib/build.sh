@@ -55,6 +55,30 @@ build_event_exporter() {
 
 build_krew() { build_tool krew "$KREW_BIN" "-s -w" sigs.k8s.io/krew/cmd/krew; }
 
+# The definitions of custom resources, as files of one folder. Nothing is built: a module contains them.
+fetch_crds() {
+  local began=$SECONDS temporary line module version folder content
+  if [ -d "$CRDS" ]; then return; fi
+  command -v go >/dev/null || die "go is missing: it fetches the definitions of custom resources"
+  mkdir -p "$CACHE"
+  temporary=$(mktemp -d "$CACHE/.crds-XXXXXX")
+  for line in "${CRD_MODULES[@]}"; do
+    read -r module version folder <<<"$line"
+    log "fetching $module $version"
+    # Outside a module of Go, so that none is changed.
+    if ! content=$(cd "$temporary" && go mod download -json "$module@$version"); then
+      rm -rf "$temporary"
+      die "$module@$version: $content"
+    fi
+    content=$(sed -n 's/^\t"Dir": "\(.*\)",\?$/\1/p' <<<"$content")
+    install -m 644 -D -t "$temporary" "$content/$folder"/*.yaml
+  done
+  rm -f "$temporary/kustomization.yaml"
+  chmod 755 "$temporary"
+  mv -T "$temporary" "$CRDS" 2>/dev/null || rm -rf "$temporary"
+  log "fetched the definitions of custom resources in $((SECONDS - began)) s"
+}
+
 # Only the API server of other versions is needed.
 build_apiservers() {
   local version program

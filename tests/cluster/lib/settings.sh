@@ -9,6 +9,19 @@ readonly AMTOOL_VERSION=v0.34.2
 readonly OTELCOL_VERSION=v0.111.0
 readonly EVENT_EXPORTER_VERSION=v1.6.1
 readonly KREW_VERSION=v0.5.0
+# Go modules with the definitions of custom resources that the end-to-end tests create, and their folder in each.
+readonly CRD_MODULES=(
+  "github.com/argoproj/argo-cd/v3 v3.5.7 manifests/crds"
+  "github.com/argoproj/argo-rollouts v1.10.1 manifests/crds"
+  "github.com/cert-manager/cert-manager v1.21.2 deploy/crds"
+  "github.com/external-secrets/external-secrets v1.3.2 config/crds/bases"
+  "github.com/fluxcd/helm-controller v1.4.0 config/crd/bases"
+  "github.com/fluxcd/kustomize-controller v1.9.6 config/crd/bases"
+  "github.com/fluxcd/source-controller v1.8.5 config/crd/bases"
+  "github.com/kedacore/keda/v2 v2.21.0 config/crd/bases"
+  "sigs.k8s.io/cluster-api v1.14.2 core/config/crd/bases"
+  "sigs.k8s.io/gateway-api v1.6.3 config/crd/standard"
+)
 
 CACHE=${SHINDAN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/shindan}
 RUN=${SHINDAN_RUN:-/var/lib/shindan-cluster}
@@ -41,6 +54,7 @@ AMTOOL_BIN=$CACHE/tools/amtool-$AMTOOL_VERSION
 OTELCOL_BIN=$CACHE/tools/otelcol-$OTELCOL_VERSION
 EVENT_EXPORTER_BIN=$CACHE/tools/event-exporter-$EVENT_EXPORTER_VERSION
 KREW_BIN=$CACHE/tools/krew-$KREW_VERSION
+CRDS=$CACHE/crds-$(sha256sum <<<"${CRD_MODULES[*]}" | cut -c1-12)
 PKI=$RUN/pki
 ADMIN=$RUN/admin.kubeconfig
 
