@@ -29,7 +29,7 @@ const WATCH_SECONDS: u32 = 290;
 
 /// Where a kind is served.
 pub(super) enum Served<'a> {
-    /// In this API group, at a version that the API server recommends.
+    /// In this API group, at the most stable of its versions: a group may recommend one that does not have the kind.
     InGroup(&'a str),
     /// Always, as this resource.
     Always(ApiResource, KindScope),
@@ -138,7 +138,7 @@ impl<T: Target> Follower<T> {
         };
         match kube::discovery::group(&self.client, group).await {
             Ok(group) => {
-                let mut resources = group.recommended_resources().into_iter();
+                let mut resources = group.resources_by_stability().into_iter();
                 let found = resources.find(|(resource, _)| self.target.is_it(resource));
                 Ok(found.map(|(resource, capabilities)| (resource, capabilities.scope)))
             }
