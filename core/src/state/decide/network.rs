@@ -167,7 +167,10 @@ fn evicted(cluster: &ClusterState, budget: &BudgetFacts) -> Evicted {
 }
 
 pub(in crate::state) fn decide(world: &mut World, kind: NetworkKind, key: &WorkloadKey, now: Timestamp) -> Decision {
-    if !world.cluster.network.is_complete() {
+    if !world.cluster.network.is_on() {
+        // An earlier run followed the network. Nothing else ends this diagnosis.
+        world.cluster.gone_workloads.insert(key.clone());
+    } else if !world.cluster.network.is_complete() {
         return Decision::default();
     }
     let object = DiagnosisKey::of_workload(key);

@@ -8,6 +8,7 @@ use crate::facts::route::{NetworkKind, NetworkObject};
 use crate::facts::{ObjectKey, Timestamp, after};
 use crate::outbox::{Lane, Subject};
 use crate::reconcile::{Intent, Policy, Write};
+use crate::state::cluster::network::NetworkState;
 use crate::state::{Caps, Change, NetworkChange, Source, Touched, World};
 use crate::wire::{Dump, EndpointSlice, Service};
 
@@ -294,6 +295,17 @@ fn nothing_is_kept_if_the_network_is_not_followed() {
     let _ = world.apply(Change::Pod(Box::new(dump.pods.remove(0))), at(0));
     let kept = world.kept().into_iter().find(|(name, _)| *name == "network");
     assert_eq!(kept, Some(("network", 0)));
+}
+
+#[test]
+fn diagnoses_end_if_the_network_is_no_longer_followed() {
+    let mut operator = Operator::new();
+    operator.see(&[CLASS, &ingress("shop", "web")].join("---\n"), 0);
+    assert_eq!(operator.wait(20), ["Ingress/shop IngressBackendMissing"]);
+    operator.world.cluster.network = NetworkState::default();
+    let key = NetworkKind::Ingress.workload(&ObjectKey::new("shop", "shop"));
+    let touched = vec![(Subject::Workload(key), Lane::Resync)];
+    assert_eq!(operator.decide(touched, 60), ["Ingress/shop IngressBackendMissing Gone"]);
 }
 
 #[test]
