@@ -27,6 +27,7 @@ pub use code::{Codes, Grpc};
 pub use deferred::is_deferred;
 pub(crate) use lines::is_klog;
 pub use object::{Object, ObjectKind};
+pub(crate) use serialized::without_objects;
 pub(crate) use shorten::{cut_quote, error_line, fit_line, value};
 pub use shorten::{fit, name};
 

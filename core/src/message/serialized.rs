@@ -15,7 +15,7 @@ const EXAMINED: usize = 16;
 const STRUCT_LENGTH: usize = 60;
 
 /// The text with its serialized objects replaced. Takes linear time.
-pub(super) fn without_objects(text: &str) -> Cow<'_, str> {
+pub(crate) fn without_objects(text: &str) -> Cow<'_, str> {
     let Some(first) = text.find('{') else { return text.into() };
     let mut out = String::from(&text[..first]);
     let mut from = first;
@@ -115,6 +115,9 @@ fn trim_prefix(out: &mut String) {
     let is_printed = out[word..].trim_start_matches('"').starts_with("(*");
     if out[word..].starts_with('&') || is_printed {
         out.truncate(word);
+    } else if let Some(at) = out[word..].find("/&") {
+        // The selector of a metric: `shop/s0-kafka/&LabelSelector{...}`.
+        out.truncate(word + at);
     }
     if is_printed && out.ends_with("createSpec: ") {
         out.truncate(out.len() - "createSpec: ".len());

@@ -64,11 +64,11 @@ signal! {
 
     /// Message of the condition or the phase, at most 140 characters.
     /// Source: status.conditions[].message, status.message, status.failureMessage, status.reason.
-    "message": fn short_message(&self) -> String { message::fit(&error_in(self.text()), 140) }
+    "message": fn short_message(&self) -> String { message::fit(&message::without_objects(&error_in(self.text())), 140) }
 
     /// Message of its newest Warning Event, at most 140 characters; empty if there is none. Source: Events.
     "event": fn event_message(&self) -> String {
-        self.last_event().map(|event| message::fit(&event.message, 140)).unwrap_or_default()
+        self.last_event().map(|event| message::fit(&message::without_objects(&event.message), 140)).unwrap_or_default()
     }
 
     /// Phase of the object. Source: status.phase, status.state, status.printableStatus, status.health.status.
@@ -153,13 +153,16 @@ impl<'a> ObjectStatus<'a> {
 
 /// The error without the words of the controller around it, which only repeat the cause.
 fn error_in(text: &str) -> Cow<'_, str> {
-    const PREFACES: [&str; 4] = [
+    const PREFACES: [&str; 7] = [
         "The certificate request has failed to complete and will be retried: ",
         "could not get secret data from provider: ",
         "failed to ensure HPA is correctly created for ScaledObject: ",
         "RolloutAborted: ",
+        "HPA is not actively scaling: ",
+        "the HPA was unable to compute the replica count: ",
+        "unable to get external metric ",
     ];
-    let rest = PREFACES.iter().find_map(|preface| text.strip_prefix(preface)).unwrap_or(text);
+    let rest = PREFACES.iter().fold(text, |rest, preface| rest.strip_prefix(preface).unwrap_or(rest));
     // Knative quotes the error of the revision in each object above it.
     let of_revision = rest.strip_prefix("Revision \"").and_then(|rest| rest.split_once("\" failed with message: "));
     let rest = of_revision.map_or(rest, |(_, error)| error);

@@ -102,6 +102,37 @@ struct OperationState {
     phase: Text,
     message: Text,
     finished_at: Time,
+    sync_result: Obj<SyncResult>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct SyncResult {
+    resources: List<SyncedResource>,
+}
+
+/// An object of a sync of Argo CD, or a hook, which is an object with a phase.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct SyncedResource {
+    kind: Text,
+    name: Text,
+    status: Text,
+    hook_phase: Text,
+    message: Text,
+}
+
+impl OperationState {
+    /// The first object that could not be applied, or the first hook that failed, with its error. The message of a failed sync
+    /// only counts them.
+    fn failed_resource(&self) -> Option<Text> {
+        let mut resources = self.sync_result.0.as_ref()?.resources.0.iter();
+        let is_failed = |of: &&SyncedResource| {
+            (&*of.status == "SyncFailed" || matches!(&*of.hook_phase, "Failed" | "Error")) && !of.message.is_empty()
+        };
+        let failed = resources.find(is_failed)?;
+        Some(Text(format!("{} {}: {}", &*failed.kind, &*failed.name, &*failed.message)))
+    }
 }
 
 impl HasMetadata for CustomResource {
@@ -185,8 +216,12 @@ impl CustomResource {
         let is_of_health = phases.iter().take(3).all(|phase| phase.is_empty());
         // The message of a failed sync is more exact than that of the health.
         let has_failed = matches!(&*operation.phase, "Failed" | "Error");
-        let (of_operation, message) =
-            if has_failed { (operation.finished_at.real(), operation.message) } else { (None, health.message) };
+        let (of_operation, message) = if has_failed {
+            let message = operation.failed_resource().unwrap_or(operation.message);
+            (operation.finished_at.real(), message)
+        } else {
+            (None, health.message)
+        };
         let own = ObjectFacts {
             phase: first(phases),
             phase_since: of_operation.or(health.last_transition_time.real().filter(|_| is_of_health)),

@@ -56,8 +56,9 @@ pub(crate) struct Symptom<'a> {
 /// Conditions that are True if the object fails. `NotReady` comes from Strimzi, `ACK.Terminal` from the AWS controllers.
 const FAILED: [&str; 8] =
     ["Failed", "Failure", "Degraded", "NotReady", "Error", "InvalidSpec", "ReplicaFailure", "ACK.Terminal"];
-/// Conditions that are False if the object fails.
-const NOT_READY: [&str; 7] = ["Ready", "Available", "Healthy", "Synced", "Succeeded", "Reconciled", "Accepted"];
+/// Conditions that are False if the object fails. `HPAActive` comes from KEDA.
+const NOT_READY: [&str; 8] =
+    ["Ready", "Available", "Healthy", "Synced", "Succeeded", "Reconciled", "Accepted", "HPAActive"];
 /// Conditions that are True if the object is healthy. `Synced`, `Reconciled` and `Accepted` are only about its spec.
 const READY: [&str; 4] = ["Ready", "Available", "Healthy", "Succeeded"];
 /// Reasons of conditions that are False on purpose.
