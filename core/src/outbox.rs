@@ -1,14 +1,18 @@
-//! Work queue of subjects to diagnose and write, in three lanes.
+//! Work queue of subjects to diagnose and write, in three lanes. In a lane, kinds of failure and workloads take turns.
 //!
 //! It contains subjects and no payloads: the newest state is read when a subject is taken out. A subject that changes
 //! often while it is queued is written once, and memory is bounded by the number of subjects. The caller passes the
 //! time in.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+mod turns;
+
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::facts::{ObjectKey, Timestamp, WorkloadKey, after};
 use crate::reconcile::{Bearer, DiagnosisKey};
+pub use turns::Stream;
+use turns::{Place, Turns};
 
 /// A unit of work.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -55,10 +59,9 @@ impl Lane {
 
 #[derive(Debug, Default)]
 pub struct Outbox {
-    /// Subjects of each lane in order of arrival.
-    lanes: [BTreeMap<u64, Subject>; 3],
-    /// The lane and position of each queued subject.
-    queued: HashMap<Subject, (Lane, u64)>,
+    lanes: [Turns; 3],
+    /// The lane and place of each queued subject.
+    queued: HashMap<Subject, (Lane, Place)>,
     arrivals: u64,
     /// Subjects being processed, each with the lane of changes that arrived meanwhile.
     in_flight: HashMap<Subject, Option<Lane>>,
@@ -73,6 +76,11 @@ pub struct Outbox {
 impl Outbox {
     /// Queues a subject, or moves it to a better lane.
     pub fn push(&mut self, subject: Subject, lane: Lane) {
+        self.push_in(Stream::default(), subject, lane);
+    }
+
+    /// Queues a subject, or moves it to a better lane, where its stream takes turns with others.
+    pub fn push_in(&mut self, stream: Stream, subject: Subject, lane: Lane) {
         if let Some(again) = self.in_flight.get_mut(&subject) {
             *again = Some(again.map_or(lane, |l| l.min(lane)));
             return;
@@ -84,13 +92,13 @@ impl Outbox {
         match self.queued.get(&subject) {
             Some((known, _)) if *known <= lane => return,
             Some((known, place)) => {
-                self.lanes[*known as usize].remove(place);
+                self.lanes[*known as usize].remove(*place);
             }
             None => {}
         }
         self.arrivals += 1;
-        self.queued.insert(subject.clone(), (lane, self.arrivals));
-        self.lanes[lane as usize].insert(self.arrivals, subject);
+        let place = self.lanes[lane as usize].insert(stream, self.arrivals, subject.clone());
+        self.queued.insert(subject, (lane, place));
     }
 
     /// Takes the next subject from the lanes down to `last`, with its lane. It stays in flight until [`Self::done`] or
@@ -98,7 +106,7 @@ impl Outbox {
     pub fn pop(&mut self, last: Lane, now: Timestamp) -> Option<(Subject, Lane)> {
         self.ring(now);
         let mut lanes = Lane::ALL.into_iter().take_while(|lane| *lane <= last);
-        let (subject, lane) = lanes.find_map(|lane| Some((self.lanes[lane as usize].pop_first()?.1, lane)))?;
+        let (subject, lane) = lanes.find_map(|lane| Some((self.lanes[lane as usize].pop_first()?, lane)))?;
         self.queued.remove(&subject);
         self.in_flight.insert(subject.clone(), None);
         Some((subject, lane))
@@ -217,6 +225,57 @@ mod tests {
         assert!(outbox.has_ready(Lane::Resync));
     }
 
+    /// A pod of a workload that fails in a way.
+    fn fails(outbox: &mut Outbox, name: &str, failure: u64, workload: u64) {
+        outbox.push_in(Stream { failure, workload }, pod(name), Lane::NewFailure);
+    }
+
+    fn order(outbox: &mut Outbox) -> String {
+        let names = std::iter::from_fn(|| match pop(outbox, at(0))? {
+            Subject::Pod(name) => Some(name.to_string()),
+            _ => None,
+        });
+        names.collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn workloads_take_turns() {
+        let mut outbox = Outbox::default();
+        for (name, workload) in [("a1", 1), ("a2", 1), ("a3", 1), ("b1", 2), ("c1", 3), ("b2", 2)] {
+            fails(&mut outbox, name, 7, workload);
+        }
+        assert_eq!(order(&mut outbox), "a1 b1 c1 a2 b2 a3");
+    }
+
+    #[test]
+    fn another_failure_is_next_however_many_fail_in_the_same_way() {
+        let mut outbox = Outbox::default();
+        for number in 0..1000 {
+            fails(&mut outbox, &format!("pull-{number}"), 7, number);
+        }
+        assert_eq!(pop(&mut outbox, at(0)), Some(pod("pull-0")));
+        fails(&mut outbox, "oom", 3, 5);
+        fails(&mut outbox, "probe", 9, 5);
+        assert_eq!(pop(&mut outbox, at(0)), Some(pod("probe")));
+        assert_eq!(pop(&mut outbox, at(0)), Some(pod("oom")));
+        assert_eq!(pop(&mut outbox, at(0)), Some(pod("pull-1")));
+    }
+
+    #[test]
+    fn workload_that_failed_before_waits_no_longer_than_a_new_one() {
+        let mut outbox = Outbox::default();
+        for name in ["a1", "a2", "a3", "b1", "b2", "b3"] {
+            let workload = u64::from(name.starts_with('b'));
+            fails(&mut outbox, name, 7, workload);
+        }
+        for served in ["a1", "b1", "a2", "b2"] {
+            assert_eq!(pop(&mut outbox, at(0)), Some(pod(served)));
+        }
+        fails(&mut outbox, "c1", 7, 2);
+        fails(&mut outbox, "c2", 7, 2);
+        assert_eq!(order(&mut outbox), "c1 a3 b3 c2");
+    }
+
     #[test]
     fn promoted_subject_is_popped_once() {
         let mut outbox = Outbox::default();
@@ -250,7 +309,7 @@ mod tests {
             assert_eq!(pop(&mut outbox, at(0)), Some(pod("a")));
             outbox.done(&pod("a"));
         }
-        assert!(outbox.lanes.iter().map(BTreeMap::len).sum::<usize>() == 1);
+        assert!(outbox.lanes.iter().map(Turns::len).sum::<usize>() == 1);
     }
 
     #[test]

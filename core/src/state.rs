@@ -28,7 +28,7 @@ use crate::facts::{
     EventFacts, Lookup, LookupResult, NodeFacts, ObjectKey, PodFacts, ServiceFacts, Timestamp, WorkloadFacts,
     WorkloadKey, WorkloadKind, after,
 };
-use crate::outbox::{Lane, Subject};
+use crate::outbox::{Lane, Stream, Subject};
 use crate::reconcile::{DiagnosisKey, Intent, Object, Plan, Policy, Record};
 use crate::rules::catalog::Catalog;
 
@@ -211,6 +211,14 @@ impl World {
             touched.extend(summary_entry.subject().map(|subject| (subject, Lane::Resync)));
         }
         touched
+    }
+
+    /// With what a subject takes turns in its lane. Only new failures of pods do; the others are served as they arrive.
+    pub fn stream(&self, subject: &Subject, lane: Lane) -> Stream {
+        match subject {
+            Subject::Pod(uid) if lane == Lane::NewFailure => self.cluster.pods.stream(uid),
+            _ => Stream::default(),
+        }
     }
 
     /// Decides what to do for a subject now.

@@ -175,7 +175,8 @@ impl<C: Cluster> Engine<C> {
             return;
         }
         for (subject, lane) in touched {
-            self.outbox.push(subject, lane);
+            let stream = self.world.stream(&subject, lane);
+            self.outbox.push_in(stream, subject, lane);
         }
     }
 
@@ -212,19 +213,18 @@ impl<C: Cluster> Engine<C> {
         true
     }
 
-    /// Applies a change and all others that have arrived, up to [`BATCH`].
+    /// Applies a change and others that have arrived, up to [`BATCH`], or up to a new failure that may be written now.
     fn absorb(&mut self, first: Change) {
         let now = self.now();
         let mut next = Some(first);
         for _ in 0..BATCH {
-            let Some(change) = next else { return };
+            let Some(change) = next.take().or_else(|| self.changes.try_recv().ok()) else { return };
             let touched = self.world.apply(change, now);
+            let fails = touched.iter().any(|(_, lane)| *lane == Lane::NewFailure);
             self.touched(touched);
-            next = self.changes.try_recv().ok();
-        }
-        if let Some(change) = next {
-            let touched = self.world.apply(change, now);
-            self.touched(touched);
+            if fails && self.slots.open(monotonic()).is_some() {
+                return;
+            }
         }
     }
 

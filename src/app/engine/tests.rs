@@ -252,6 +252,25 @@ async fn a_hanging_publish_does_not_block_changes() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn another_failure_does_not_wait_for_hundreds_that_fail_in_the_same_way() {
+    let running = Running::start(&[Behaviour::Slow(10); 200]).listed().await;
+    for number in 0..150 {
+        running.pod(oom(&format!("storm-{number}"))).await;
+    }
+    seconds(5).await;
+    let mut other = oom("other");
+    if let Some(end) = &mut other.containers[0].last {
+        (end.exit_code, end.reason) = (3, "Error".to_owned());
+    }
+    running.pod(other).await;
+    seconds(6).await;
+    let calls = running.fake.calls.lock().unwrap();
+    let after: Vec<_> = calls.iter().skip(Pace::default().writes).map(|(_, intent)| object_of(intent)).collect();
+    let place = after.iter().position(|key| key.as_ref().is_some_and(|key| &*key.object.name == "other"));
+    assert!(place.is_some_and(|place| place < 2), "after the writes in progress, it was number {place:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn nothing_is_written_before_everything_is_listed() {
     use Source::{Nodes, Objects, Pods};
     for last in [Objects(DiagnosisKind::Pod), Nodes, Pods] {

@@ -11,6 +11,7 @@ use super::unhealthy::{Full, UnhealthyPod, resize_trouble};
 use crate::api::ContainerType;
 use crate::case::{Attribution, Ledger, immediate_workload, top_workload};
 use crate::facts::{Container, EventFacts, ObjectKey, Phase, PodFacts, ProbeKind, Resources, Timestamp, WorkloadKey};
+use crate::outbox::Stream;
 use crate::state::compressed::Compressor;
 use crate::state::pool::Pool;
 
@@ -247,6 +248,14 @@ impl Pods {
             Pod::UnhealthyPod(unhealthy) => Some(unhealthy),
             Pod::Slim(_) => None,
         }
+    }
+
+    /// With which other pods an unhealthy pod takes turns.
+    pub(in crate::state) fn stream(&self, uid: &str) -> Stream {
+        self.unhealthy(uid).map_or_else(Stream::default, |pod| Stream {
+            failure: pod.failure(),
+            workload: Arc::as_ptr(&pod.place().siblings_of_workload).addr() as u64,
+        })
     }
 
     /// All facts of an unhealthy pod.

@@ -29,6 +29,7 @@ pub(in crate::state) struct UnhealthyPod {
     status_before: Vec<(String, Timestamp)>,
     superseded: bool,
     situation: Situation,
+    failure: u64,
     place: Place,
 }
 
@@ -40,6 +41,7 @@ impl UnhealthyPod {
             status_before: full.status_before.clone(),
             superseded: full.superseded,
             situation: Situation::of(&full.facts),
+            failure: failure_of(&full.facts),
             place,
         }
     }
@@ -62,6 +64,11 @@ impl UnhealthyPod {
 
     pub(in crate::state) fn place(&self) -> &Place {
         &self.place
+    }
+
+    /// Equal for pods of which the API server shows the same failure.
+    pub(in crate::state) fn failure(&self) -> u64 {
+        self.failure
     }
 }
 
@@ -136,6 +143,15 @@ impl Situation {
         facts.containers.iter().for_each(|container| situation_of(container).hash(&mut hasher));
         Self(hasher.finish())
     }
+}
+
+/// Hash of what is known about a failure before it is diagnosed: kubectl's STATUS, and how the containers ended.
+fn failure_of(facts: &PodFacts) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    pod_status(facts).hash(&mut hasher);
+    let ends = facts.containers.iter().filter_map(Container::last_end).filter(|end| end.exit_code != 0);
+    ends.for_each(|end| (&end.reason, end.exit_code).hash(&mut hasher));
+    hasher.finish()
 }
 
 /// The condition that reports a pending or failed in-place resize of the pod.
