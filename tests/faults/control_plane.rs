@@ -325,7 +325,7 @@ impl Programs {
     }
 
     #[cfg(feature = "faults-long")]
-    /// The programs with the API server of another version such as `1.33`; also returns its full version.
+    /// The programs with the API server of another version such as `1.36`; also returns its full version.
     pub(crate) fn with_apiserver(minor: &str) -> (Self, String) {
         let known = settings("apiservers");
         let mut lines = known.lines().filter_map(|line| line.split_once(' '));

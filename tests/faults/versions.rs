@@ -35,10 +35,10 @@ macro_rules! versions {
 }
 
 versions! {
-    v1_33: "1.33";
     v1_34: "1.34";
     v1_35: "1.35";
     v1_36: "1.36";
+    v1_37: "1.37";
 }
 
 /// How the API server serves initial lists of watches.

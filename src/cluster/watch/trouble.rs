@@ -49,7 +49,7 @@ pub(in crate::cluster) fn failure_of(error: watcher::Error) -> Failure {
     }
 }
 
-/// Whether the server does not support streaming lists (the WatchList feature gate is off, the default in 1.33).
+/// Whether the server does not support streaming lists (the WatchList feature gate is off).
 ///
 /// The response is a 422: `sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList
 /// feature gate is enabled`. Aggregated and older API servers may report one of the parameters as invalid.

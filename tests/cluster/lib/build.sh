@@ -30,7 +30,7 @@ build() {
   build_tool etcd "$ETCD_BIN" "-s -w" go.etcd.io/etcd/server/v3
   # `go build` names a main package after its folder; etcd's is its module's root.
   if [ ! -e "$ETCD_BIN/etcd" ]; then mv "$ETCD_BIN/server" "$ETCD_BIN/etcd"; fi
-  build_tool kubernetes "$BIN" "$(kubernetes_flags "$KUBERNETES_VERSION")" \
+  build_tool "kubernetes-$KUBERNETES" "$BIN" "$(kubernetes_flags "$KUBERNETES_VERSION")" \
     k8s.io/kubernetes/cmd/{kube-apiserver,kube-controller-manager,kube-scheduler,kubelet,kubectl}
 }
 
@@ -84,7 +84,7 @@ build_apiservers() {
   local version program
   while read -r version program; do
     if [ "$version" = "$KUBERNETES_VERSION" ]; then continue; fi
-    build_tool "kubernetes-$(minor "$version")" "$(dirname "$program")" "$(kubernetes_flags "$version")" \
+    build_tool "kubernetes-$(cut -d. -f1,2 <<<"${version#v}")" "$(dirname "$program")" "$(kubernetes_flags "$version")" \
       k8s.io/kubernetes/cmd/kube-apiserver
   done < <(apiservers)
 }

@@ -1,6 +1,7 @@
 # Variables that can be set by the caller, and values derived from them.
 
-readonly KUBERNETES_VERSION=v1.35.4
+# The minor version of the cluster; tools/ pins the patch version.
+KUBERNETES=${SHINDAN_KUBERNETES:-1.37}
 readonly ETCD_VERSION=v3.6.16
 # Prometheus 3.13.5: as a module it is v0.313.5.
 readonly PROMTOOL_VERSION=v0.313.5
@@ -22,6 +23,11 @@ readonly CRD_MODULES=(
   "sigs.k8s.io/cluster-api v1.14.2 core/config/crd/bases"
   "sigs.k8s.io/gateway-api v1.6.3 config/crd/standard"
 )
+
+# 1.37 -> v1.37.2
+pinned_kubernetes() {
+  sed -n 's|^[^=]*k8s.io/kubernetes \(v[0-9.]*\).*|\1|p' "$(dirname "$(dirname "${BASH_SOURCE[0]}")")/tools/kubernetes-$1/go.mod"
+}
 
 CACHE=${SHINDAN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/shindan}
 RUN=${SHINDAN_RUN:-/var/lib/shindan-cluster}
@@ -46,6 +52,7 @@ readonly POD_RANGE=10.88.0.0/16 POD_GATEWAY_IP=10.88.0.1
 readonly SERVICE_RANGE=10.96.0.0/16 API_SERVICE_IP=10.96.0.1 DNS_SERVICE_IP=10.96.0.10
 
 REGISTRY=127.0.0.1:$REGISTRY_PORT
+KUBERNETES_VERSION=$(pinned_kubernetes "$KUBERNETES")
 BIN=$CACHE/kubernetes-$KUBERNETES_VERSION
 ETCD_BIN=$CACHE/etcd-$ETCD_VERSION
 PROMTOOL_BIN=$CACHE/tools/promtool-$PROMTOOL_VERSION
@@ -61,16 +68,16 @@ ADMIN=$RUN/admin.kubeconfig
 # In the order of start; `down` uses the reverse order.
 readonly COMPONENTS=(dns etcd registry private-registry tls-registry refusing-registry deaf containerd apiserver controllers scheduler kubelet)
 
-minor() { cut -d. -f1,2 <<<"${1#v}"; } # v1.33.13 -> 1.33
-
 # The tested API servers, oldest first: lines of a version, as pinned in tools/, and its program.
 apiservers() {
-  local module version
-  {
-    echo "$KUBERNETES_VERSION $BIN/kube-apiserver"
-    for module in "$(dirname "$(dirname "${BASH_SOURCE[0]}")")"/tools/kubernetes-*/go.mod; do
-      version=$(sed -n 's|^[^=]*k8s.io/kubernetes \(v[0-9.]*\).*|\1|p' "$module")
+  local module minor version
+  for module in "$(dirname "$(dirname "${BASH_SOURCE[0]}")")"/tools/kubernetes-*; do
+    minor=${module##*-}
+    version=$(pinned_kubernetes "$minor")
+    if [ "$minor" = "$KUBERNETES" ]; then
+      echo "$version $BIN/kube-apiserver"
+    else
       echo "$version $CACHE/kube-apiserver-$version/kube-apiserver"
-    done
-  } | sort -V
+    fi
+  done | sort -V
 }

@@ -1,4 +1,4 @@
-module shindan.dev/tests/cluster/tools/kubernetes
+module shindan.dev/tests/cluster/tools/kubernetes-1.35
 
 go 1.25.0
 
