@@ -499,7 +499,7 @@ fn informational_findings_do_not_change_the_exit_code() {
 
 #[test]
 fn a_time_after_the_lifetime_of_events_is_reported() {
-    let run = shindan(&["diagnose", "-f", "tests/causes/OOMKilled/limit.yaml", "--at", "2026-11-22T12:00:00Z"], "");
+    let run = shindan(&["diagnose", "-f", "tests/causes/OOMKilled/limit.yaml", "--at", "2026-12-01T12:00:00Z"], "");
     assert!(String::from_utf8_lossy(&run.stderr).contains("its Events have expired by then"), "{run:?}");
 }
 

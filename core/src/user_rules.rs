@@ -12,7 +12,7 @@ use crate::facts::KindFields;
 use crate::fixture;
 use crate::rules::catalog::file::CauseFile;
 use crate::rules::catalog::{self, Additions, Catalog};
-use crate::wire::Dump;
+use crate::wire::{Dump, RULE_DEPTH};
 
 /// Most bytes of the spec of a rule, as JSON.
 const SPEC_MAX: usize = 512 * 1024;
@@ -54,6 +54,10 @@ struct Spec {
 
 /// Checks the spec of a rule and runs its tests with the embedded catalogue and the causes of the rule.
 pub fn check(spec: &Value) -> Checked {
+    if is_deeper(spec, RULE_DEPTH) {
+        let error = format!("spec: lists and maps are nested more than {RULE_DEPTH} levels deep");
+        return Checked::invalid(vec![error], 0);
+    }
     let size = spec.to_string().len();
     if size > SPEC_MAX {
         return Checked::invalid(vec![format!("spec: it has {size} bytes, and {SPEC_MAX} are allowed")], 0);
@@ -78,6 +82,15 @@ pub fn check(spec: &Value) -> Checked {
     let failed = catalog::within(Arc::new(Catalog::with(additions.clone())), || failures(&own, &tests));
     let additions = if failed.is_empty() { additions } else { Additions::default() };
     Checked { fields: additions.fields(), additions, errors, tests: tests.len(), failed }
+}
+
+fn is_deeper(value: &Value, levels: usize) -> bool {
+    let Some(below) = levels.checked_sub(1) else { return value.is_array() || value.is_object() };
+    match value {
+        Value::Array(list) => list.iter().any(|value| is_deeper(value, below)),
+        Value::Object(map) => map.values().any(|value| is_deeper(value, below)),
+        _ => false,
+    }
 }
 
 /// Reads each entry of a list, and adds an error for those of another form.

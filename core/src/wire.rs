@@ -21,6 +21,7 @@ mod pod;
 mod probe;
 mod room;
 mod route;
+mod rule;
 mod service;
 mod workload;
 
@@ -39,6 +40,7 @@ pub use node::Node;
 pub use object::CustomResource;
 pub use pod::Pod;
 pub use route::{Autoscaler, Budget, Gateway, GatewayClass, Ingress, IngressClass, NetworkWire, ReferenceGrant, Route};
+pub use rule::{RULE_DEPTH, WireRule};
 pub use service::{EndpointSlice, Endpoints, Service, services_of};
 pub use workload::{
     ControllerRevision, CronJob, DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet, Workload,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
-use kube::api::{ApiResource, DynamicObject};
+use kube::api::ApiResource;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client};
 use serde::Deserialize;
@@ -16,6 +16,7 @@ use shindan_core::facts::Timestamp;
 use shindan_core::rules::catalog::{self, Additions, Catalog};
 use shindan_core::state::Change;
 use shindan_core::user_rules::{self, Checked};
+use shindan_core::wire::{Dynamic, WireRule};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -56,6 +57,7 @@ impl std::fmt::Debug for Rules {
 /// A rule of the cluster.
 struct Rule {
     uid: String,
+    created: Option<Timestamp>,
     generation: i64,
     checked: Checked,
     /// The causes that it has or restricts.
@@ -86,7 +88,7 @@ impl Rules {
     /// is known that they cannot be.
     pub async fn run(mut self, listed: oneshot::Sender<()>) {
         let mut listed = Some(listed);
-        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &ApiResource::erase::<DiagnosisRule>(&()));
+        let api: Api<Dynamic<WireRule>> = Api::all_with(self.client.clone(), &ApiResource::erase::<DiagnosisRule>(&()));
         let config = watcher::Config::default().timeout(WATCH_SECONDS).page_size(super::PAGE);
         let mut stream = pin!(watcher(api, config).default_backoff());
         let mut present: BTreeSet<String> = BTreeSet::new();
@@ -134,8 +136,8 @@ impl Rules {
                     false
                 }
                 Some(Ok(watcher::Event::InitApply(object))) => {
-                    present.extend(object.metadata.name.clone());
-                    is_list_changed |= self.seen(object).await;
+                    present.extend(object.0.metadata.name.clone());
+                    is_list_changed |= self.seen(object.0).await;
                     false
                 }
                 Some(Ok(watcher::Event::InitDone)) => {
@@ -148,9 +150,9 @@ impl Rules {
                     }
                     false
                 }
-                Some(Ok(watcher::Event::Apply(object))) => self.seen(object).await,
+                Some(Ok(watcher::Event::Apply(object))) => self.seen(object.0).await,
                 Some(Ok(watcher::Event::Delete(object))) => {
-                    object.metadata.name.is_some_and(|name| self.known.remove(&name).is_some())
+                    object.0.metadata.name.is_some_and(|name| self.known.remove(&name).is_some())
                 }
                 Some(Err(error)) => {
                     let failure = super::watch::failure_of(error);
@@ -169,15 +171,16 @@ impl Rules {
     }
 
     /// Takes in an object. Returns whether the catalogue may change.
-    async fn seen(&mut self, object: DynamicObject) -> bool {
+    async fn seen(&mut self, object: WireRule) -> bool {
         let (Some(name), uid) = (object.metadata.name, object.metadata.uid.unwrap_or_default()) else { return false };
         let generation = object.metadata.generation.unwrap_or_default();
-        let written = DiagnosisRuleStatus::deserialize(&object.data["status"]).unwrap_or_default();
+        let written = DiagnosisRuleStatus::deserialize(&object.status).unwrap_or_default();
         if let Some(rule) = self.known.get_mut(&name).filter(|rule| rule.uid == uid && rule.generation == generation) {
             rule.written = written;
             return false;
         }
-        let spec = object.data["spec"].clone();
+        let created = object.metadata.creation_timestamp.map(|at| at.0);
+        let spec = object.spec;
         let own = status::causes_of(&spec);
         // Its tests diagnose objects, which takes some milliseconds each.
         let checked = tokio::task::spawn_blocking(move || user_rules::check(&spec)).await.unwrap_or_else(|_| Checked {
@@ -192,7 +195,17 @@ impl Rules {
         );
         self.known.insert(
             name,
-            Rule { uid, generation, checked, own, refused: None, is_pending: false, waiting: Vec::new(), written },
+            Rule {
+                uid,
+                created,
+                generation,
+                checked,
+                own,
+                refused: None,
+                is_pending: false,
+                waiting: Vec::new(),
+                written,
+            },
         );
         true
     }
@@ -202,7 +215,10 @@ impl Rules {
         self.kinds.judge(&mut self.known);
         let mut additions = Additions::default();
         let mut taken: BTreeMap<String, String> = BTreeMap::new();
-        for (name, rule) in self.known.iter_mut().filter(|(_, rule)| rule.checked.is_active()) {
+        let mut active: Vec<_> = self.known.iter_mut().filter(|(_, rule)| rule.checked.is_active()).collect();
+        // Of two rules with the same cause the older one is kept: a new rule does not stop another one.
+        active.sort_by_key(|(_, rule)| rule.created);
+        for (name, rule) in active {
             let names = rule.checked.additions.causes.iter().map(|file| file.cause.clone());
             let twice = names.clone().find_map(|cause| taken.get(&cause).map(|other| (cause, other.clone())));
             if let Some((cause, other)) = twice {

@@ -173,8 +173,14 @@ fn error_in(text: &str) -> Cow<'_, str> {
         return format!("{metric}: {error}").into();
     }
     // Cluster API lists what is not ready, the cause first: the rest only waits for it.
-    let first = rest.strip_prefix("* ").map(|list| list.split_once('\n').map_or(list, |(first, _)| first));
-    first.unwrap_or(rest).into()
+    let Some(list) = rest.strip_prefix("* ") else { return rest.into() };
+    let mut lines = list.lines().map(|line| line.trim_start_matches([' ', '*']).trim_end());
+    let mut first = lines.next().unwrap_or_default().to_owned();
+    // What a line announces is in the next one.
+    while let Some(next) = lines.next().filter(|_| first.ends_with(':')) {
+        first = format!("{first} {next}");
+    }
+    first.into()
 }
 
 /// The object as an argument of kubectl. The group distinguishes it from another kind of this name.

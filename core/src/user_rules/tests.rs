@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Checked, check};
+use crate::wire::WireRule;
 
 /// A cause of a container that ends with this message.
 fn cause(name: &str, message: &str) -> Value {
@@ -237,4 +238,19 @@ fn wrong_kinds_and_fields_are_errors() {
         errors,
         ["causes.0.match.0.kinds: only the signal of custom resources has kinds; write `signal: object`"]
     );
+}
+
+#[test]
+fn rule_that_is_nested_too_deep_is_invalid_and_fails_no_list() {
+    let nested = |levels: usize| {
+        let (open, close) = (r#"{"a":"#.repeat(levels), "}".repeat(levels));
+        format!(r#"{{"metadata": {{"name": "deep"}}, "spec": {{"causes": [], "tests": [{open}1{close}]}}}}"#)
+    };
+    for levels in [70, 130, 5000] {
+        let list: Vec<WireRule> = serde_json::from_str(&format!("[{}]", nested(levels))).expect("it is read");
+        let errors = check(&list[0].spec).errors;
+        assert_eq!(errors, ["spec: lists and maps are nested more than 64 levels deep"], "{levels}");
+    }
+    let shallow: WireRule = serde_json::from_str(&nested(60)).unwrap();
+    assert!(!check(&shallow.spec).errors.iter().any(|error| error.contains("deep")), "60 levels are read");
 }

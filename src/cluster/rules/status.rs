@@ -102,6 +102,7 @@ mod tests {
     fn rule(spec: &Value) -> Rule {
         Rule {
             uid: "u".to_owned(),
+            created: None,
             generation: 3,
             checked: user_rules::check(spec),
             own: causes_of(spec),

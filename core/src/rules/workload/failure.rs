@@ -29,6 +29,8 @@ impl Why<'_> {
 #[derive(Debug)]
 pub(super) struct Own {
     pub(super) cause: &'static str,
+    /// As the cause file sets it.
+    pub(super) severity: Option<Severity>,
     pub(super) confidence: Confidence,
     pub(super) summary: String,
     pub(super) remedies: Vec<Remedy>,
@@ -59,6 +61,7 @@ impl Own {
     ) -> Box<Self> {
         Box::new(Self {
             cause: cause.name(),
+            severity: cause.severity(context),
             confidence: cause.confidence(context),
             summary: cause.summary(context, case.language()).into_text(),
             remedies: cause.remedies(context.subject, None, context),

@@ -79,7 +79,8 @@ fn judge_found(case: &WorkloadCase<'_>, pods: &Pods<'_>, mut found: Vec<Found<'_
     let Some(own) = own else { return WorkloadJudged::default() };
     let gravest = symptoms(case.workload).first().map_or(first.symptom.form, |symptom| symptom.form);
     let problem = problem_of(gravest);
-    let verdict = Verdict::new(problem, Severity::Warning, String::new(), Why::Own(own));
+    let severity = own.severity.unwrap_or(Severity::Warning);
+    let verdict = Verdict::new(problem, severity, String::new(), Why::Own(own));
     WorkloadJudged::failing(build_failure(case, pods, verdict))
 }
 
@@ -112,7 +113,10 @@ fn in_status<'a>(case: &'a WorkloadCase<'a>, object: &'a WorkloadFacts) -> Vec<F
         let first_seen = if case.thresholds.patient { None } else { object.created };
         let since = symptom.since.or(failing_since).or(first_seen).unwrap_or(case.since).min(case.now);
         let lacks_message = signal.short_message().is_empty();
-        Some(Found { object, symptom, precedence: cause.precedence(), lacks_message, due: after(since, seconds) })
+        // What is reported already has lasted for its threshold, which a condition without a time does not show after a restart.
+        let is_reported = case.current.is_some_and(|status| status.head.cause == cause.name());
+        let due = if is_reported { case.now } else { after(since, seconds) };
+        Some(Found { object, symptom, precedence: cause.precedence(), lacks_message, due })
     });
     found.chain(fields::found(case, object)).collect()
 }

@@ -23,6 +23,6 @@ pub(in crate::rules) fn failure_of_object(
     if let Some(known) = category {
         failure.category = known.category;
     }
-    failure.since = since.or(case.workload.created);
+    failure.since = since.or(Some(case.since)).filter(|since| *since > Timestamp::UNIX_EPOCH).or(case.workload.created);
     WorkloadJudged::failing(failure)
 }

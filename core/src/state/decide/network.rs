@@ -178,9 +178,10 @@ pub(in crate::state) fn decide(world: &mut World, kind: NetworkKind, key: &Workl
         return decision;
     }
     let of_kind = ObjectKey::new(key.namespace.clone(), key.name.clone());
-    let Some(facts) = world.cluster.network.facts(kind, &of_kind).filter(|facts| !facts.deleting) else {
-        return Decision::default();
-    };
+    let Some(facts) = world.cluster.network.facts(kind, &of_kind) else { return Decision::default() };
+    if facts.deleting {
+        return super::workload::mark_gone(world, key, &object, now).into();
+    }
     let _ = world.cluster.apply_overrides(&facts);
     let Some(finding) = find(&world.cluster, kind, &of_kind) else { return Decision::default() };
     let since = world.cluster.network.since(key, finding.fingerprint(), now);

@@ -67,6 +67,9 @@ pub(in crate::state) fn decide(world: &mut World, key: &WorkloadKey, now: Timest
     }
     let Some(kept) = world.cluster.objects.get(key) else { return Decision::default() };
     let (facts, since) = (kept.facts.clone(), kept.since);
+    if facts.deleting {
+        return mark_gone(world, key, &object, now).into();
+    }
     let above = world.cluster.objects.above(facts.owner.as_ref(), &key.namespace);
     let is_cycle = above.iter().any(|above| above.key == *key);
     // The object above is reported with the cause of this one, or does without it.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::*;
 use crate::api::DiagnosisState;
 use crate::case::Thresholds;
-use crate::reconcile::{Intent, Policy, Write};
+use crate::reconcile::{Intent, Policy, Record, Write};
 use crate::rules::catalog::{self, Catalog};
 use crate::state::{Caps, Change};
 use crate::user_rules;
@@ -133,4 +133,28 @@ fn diagnoses_of_kinds_that_are_no_longer_followed_end() {
     let gone = step(&mut world, of("Gadget"), at(3)).expect("it ends");
     assert_eq!(gone.object.head().state, DiagnosisState::Gone);
     assert!(world.cluster.objects.is_empty());
+}
+
+#[test]
+fn a_restart_ends_no_diagnosis_of_a_condition_without_a_time() {
+    let put = || {
+        Change::Workload(Box::new(facts("{conditions: [{type: Ready, status: \"False\", reason: No, message: m}]}")))
+    };
+    let mut before = world();
+    assert!(step(&mut before, put(), at(0)).is_none(), "it may settle");
+    let write = step(&mut before, put(), at(10)).expect("it fails");
+    let mut after_restart = world();
+    let _ = after_restart.restore(vec![Record::after(None, &write, "u".to_owned(), "1".to_owned(), at(10))]);
+    assert!(step(&mut after_restart, put(), at(11)).is_none(), "it still fails, and nothing has changed");
+}
+
+#[test]
+fn an_object_that_is_being_deleted_is_not_reported() {
+    let mut world = world();
+    let failed = facts("{phase: Failed, message: no disk}");
+    assert!(step(&mut world, Change::Workload(Box::new(failed.clone())), at(2)).is_some());
+    let deleting = WorkloadFacts { deleting: true, ..failed };
+    let gone = step(&mut world, Change::Workload(Box::new(deleting.clone())), at(3)).expect("it ends");
+    assert_eq!(gone.object.head().state, DiagnosisState::Gone);
+    assert!(step(&mut world, Change::Workload(Box::new(deleting)), at(4)).is_none(), "a finalizer holds it");
 }
