@@ -241,7 +241,7 @@ impl<T: Target> Follower<T> {
 
     /// Notes why the kind cannot be followed, and logs it once until the next success.
     fn trouble(&mut self, category: &'static str, access: Access, failure: &str) {
-        if let Some(trouble) = self.target.kind().trouble(&access)
+        if let Some(trouble) = self.target.kind().trouble(&access, &self.board.standings())
             && self.troubles.insert(category)
         {
             tracing::warn!(kind = %self.target.kind(), category, failure, "{trouble}");

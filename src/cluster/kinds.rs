@@ -64,13 +64,15 @@ pub fn spawn(
 impl Kind for CustomKind {
     const PART: &'static str = "kinds";
 
-    fn trouble(&self, access: &Access) -> Option<String> {
+    fn trouble(&self, access: &Access, all: &Standings) -> Option<String> {
         match access {
             Access::Followed => None,
             Access::NotInstalled => Some(format!("{self} is not installed; waiting for it")),
             Access::Failing(message) => Some(message.clone()),
             Access::Forbidden => {
-                Some(format!("not allowed to list and watch {self}; `shindan rules rbac {self}` prints the role"))
+                // The printed role replaces an earlier one, so it is for all kinds.
+                let all = all.keys().map(ToString::to_string).collect::<Vec<_>>().join(",");
+                Some(format!("not allowed to list and watch {self}; `shindan rules rbac {all}` prints the role"))
             }
         }
     }

@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::Scope;
-use super::follow::{Access, Board, Follower, Kind, Served, Target};
+use super::follow::{Access, Board, Follower, Kind, Served, Standings, Target};
 use crate::http::Health;
 
 /// The lists that the state must await.
@@ -77,7 +77,7 @@ impl Starter<'_> {
 impl Kind for NetworkKind {
     const PART: &'static str = "network";
 
-    fn trouble(&self, access: &Access) -> Option<String> {
+    fn trouble(&self, access: &Access, _: &Standings<Self>) -> Option<String> {
         match access {
             Access::Followed => None,
             // The Gateway API is not part of Kubernetes.

@@ -11,8 +11,8 @@ pub trait Kind: Ord + Clone + Send + Sync + 'static {
     /// The name of these kinds on /readyz.
     const PART: &'static str;
 
-    /// Why the kind is not followed. `None` if it is, or need not be.
-    fn trouble(&self, access: &Access) -> Option<String>;
+    /// Why the kind is not followed. `None` if it is, or need not be. `all`: the kinds that are followed with it.
+    fn trouble(&self, access: &Access, all: &Standings<Self>) -> Option<String>;
 }
 
 /// Whether the objects of a kind can be read. A later one is worse.
@@ -96,7 +96,7 @@ impl<K: Kind> Board<K> {
             return;
         }
         let standings = self.standings.borrow();
-        let trouble = |(kind, standing): (&K, &Standing)| kind.trouble(standing.access()?);
+        let trouble = |(kind, standing): (&K, &Standing)| kind.trouble(standing.access()?, &standings);
         let troubles: Vec<String> = standings.iter().filter_map(trouble).collect();
         if troubles.is_empty() {
             self.health.ready(K::PART);
@@ -117,6 +117,7 @@ mod tests {
         let health = Health::default();
         let board = Board::new(health.clone());
         let kind = CustomKind::parse("widgets.acme.example").unwrap();
+        board.note(&CustomKind::parse("brokers.acme.example").unwrap(), None, Access::Followed);
         board.note(&kind, Some("a"), Access::Forbidden);
         board.note(&kind, Some("b"), Access::Followed);
         let standings = board.subscribe();
@@ -124,13 +125,14 @@ mod tests {
         assert_eq!(
             health.lacks(),
             [
-                "kinds: not allowed to list and watch widgets.acme.example; `shindan rules rbac widgets.acme.example` prints the role"
+                "kinds: not allowed to list and watch widgets.acme.example; \
+                 `shindan rules rbac brokers.acme.example,widgets.acme.example` prints the role"
             ]
         );
         board.note(&kind, Some("a"), Access::Followed);
         assert!(health.lacks().is_empty());
         board.note(&kind, Some("a"), Access::NotInstalled);
         board.forget(&kind);
-        assert!(health.lacks().is_empty() && standings.borrow().is_empty());
+        assert!(health.lacks().is_empty() && !standings.borrow().contains_key(&kind));
     }
 }

@@ -50,7 +50,7 @@ fn judge(rule: &mut Rule, standings: &Standings) -> bool {
         kind: kind.to_string(),
         all: forbidden.iter().copied().chain(others).map(ToString::to_string).collect(),
     });
-    rule.waiting = kinds().filter_map(|kind| kind.trouble(access(kind)?)).collect();
+    rule.waiting = kinds().filter_map(|kind| kind.trouble(access(kind)?, standings)).collect();
     match (&rule.refused, of_rule) {
         (None, Some(verdict)) => {
             rule.refused = Some(verdict);
