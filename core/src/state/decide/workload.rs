@@ -479,7 +479,7 @@ fn gone_pods(world: &World, key: &WorkloadKey, jobs: &[WorkloadFacts]) -> Vec<Go
     let of_it = |record: &&SummaryEntry| {
         record.state == DiagnosisState::Gone && workload_of(record).is_some_and(|of| of == key)
     };
-    let gone = world.reported.pod_records.in_namespace(&key.namespace).filter(of_it).filter_map(|summary_entry| {
+    let gone = world.reported.pod_records.ended_of(key).filter(of_it).filter_map(|summary_entry| {
         let pod = failing_pod(
             world,
             &Arc::from(&*summary_entry.subject_uid),
