@@ -42,6 +42,18 @@ pub(super) fn with_severity(language: Language, note: &str, before: Severity, se
     )
 }
 
+/// Adds to the note of a bare pod that further Events like it are suppressed.
+pub(super) fn with_limit(language: Language, note: &str) -> String {
+    with_tail(
+        note,
+        phrase!(
+            language,
+            "Further bare pods of this namespace with this cause have no Event for up to 10 minutes",
+            "この namespace で同じ原因の単独の Pod には、最大 10 分間 Event を出さない"
+        ),
+    )
+}
+
 /// Adds the number of aggregated Events to a note.
 pub(super) fn with_aggregated(language: Language, note: &str, aggregated: u32) -> String {
     match aggregated {
