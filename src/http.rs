@@ -1,5 +1,7 @@
 //! HTTP endpoints `/metrics`, `/healthz` and `/readyz`.
 
+pub(crate) mod connections;
+
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use tokio::net::TcpListener;
 
+use self::connections::Limits;
 use crate::metrics::{Lack, Metrics, Parts};
 
 /// State behind `/healthz` and `/readyz`. Cheap to clone.
@@ -95,14 +98,12 @@ impl Health {
     }
 }
 
+/// Probes of the kubelet and scrapes need a few connections. Idle ones are closed; the next request opens another.
+const LIMITS: Limits = Limits { connections: 64, header: Duration::from_secs(10) };
+
 /// Serves until `stop` resolves, then completes the requests in progress.
-pub async fn serve(
-    listener: TcpListener,
-    metrics: Metrics,
-    health: Health,
-    stop: impl Future<Output = ()> + Send + 'static,
-) -> std::io::Result<()> {
-    axum::serve(listener, router(metrics, health)).with_graceful_shutdown(stop).await
+pub async fn serve(listener: TcpListener, metrics: Metrics, health: Health, stop: impl Future<Output = ()>) {
+    connections::serve(listener, router(metrics, health), LIMITS, stop).await;
 }
 
 fn router(metrics: Metrics, health: Health) -> Router {

@@ -228,7 +228,7 @@ impl Inner {
         r.register("lookups", "Reads of objects that are not watched, by kind and result", self.lookups.clone());
         r.register_with_unit("lookup_duration", "Duration of lookups", Unit::Seconds, self.lookup_time.clone());
         r.register("events_posted", "Kubernetes Events posted, by result", self.events.clone());
-        let help = "Events of pods that were aggregated into the Event of their workload";
+        let help = "Events of pods that were aggregated into the Event of their workload, or with other bare pods";
         r.register("events_folded", help, self.events_aggregated.clone());
         r.register("events_lost", "Kubernetes Events that could not be posted", self.events_lost.clone());
         r.register_with_unit(

@@ -1,6 +1,7 @@
-//! `shindan diagnose` with malicious files: bounded memory, a clear error, an exit code.
+//! `shindan diagnose` with malicious files: bounded memory and CPU time, a clear error, an exit code.
 //!
-//! Each case runs in a process with a memory limit.
+//! Each case runs in a process with a limit of its memory and of its CPU time, which does not depend on other processes.
+//! `state::steps` in the core counts the work for many failing pods.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
@@ -13,9 +14,11 @@ use std::process::{Command, Output, Stdio};
 /// its size for objects, and buffers.
 const MAX_INPUT: (&str, usize) = ("1Mi", 1 << 20);
 const MEMORY: &str = "98304";
+/// CPU seconds of the process. A debug build reads 1 MiB in less than a second; with quadratic work, it would take hours.
+const CPU: &str = "20";
 
 fn limited(args: &[&str], stdin: Stdio) -> Output {
-    let script = format!("ulimit -v {MEMORY} && exec \"$0\" \"$@\"");
+    let script = format!("ulimit -v {MEMORY} && ulimit -t {CPU} && exec \"$0\" \"$@\"");
     Command::new("sh").args(["-c", &script, env!("CARGO_BIN_EXE_shindan")]).args(args).stdin(stdin).output().unwrap()
 }
 
@@ -150,7 +153,7 @@ fn bombs() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[test]
-fn memory_is_bounded_for_any_file() {
+fn memory_and_cpu_time_are_bounded_for_any_file() {
     let folder = tempfile::tempdir().unwrap();
     for (name, bytes) in bombs() {
         assert!(bytes.len() <= MAX_INPUT.1, "{name}: {}", bytes.len());

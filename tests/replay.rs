@@ -6,6 +6,8 @@
 
 #[path = "replay/annotations.rs"]
 mod annotations;
+#[path = "replay/bare_pods.rs"]
+mod bare_pods;
 #[path = "replay/caps.rs"]
 mod caps;
 #[path = "replay/claims.rs"]

@@ -43,7 +43,8 @@ pub struct Policy {
     /// The same failure of the same workload is not announced again within this time after its end, in seconds.
     pub same_failure_quiet: i64,
     /// Most Warning Events of pods with the same workload and cause, or with the same root in a namespace, within 10
-    /// minutes. Further ones are aggregated into the Event of the workload.
+    /// minutes. Further ones are aggregated into the Event of the workload. Bare pods of a namespace with one cause have
+    /// the same limit, and at least one Event.
     pub events_per_workload: usize,
     /// Language of the fixed texts in Events.
     pub language: Language,

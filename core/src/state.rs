@@ -16,6 +16,7 @@ mod pool;
 mod reported;
 mod selection;
 mod settings;
+mod steps;
 mod writes;
 
 use std::collections::BTreeSet;

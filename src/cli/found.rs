@@ -1,6 +1,6 @@
 //! Diagnoses, and their output in the formats of kubectl.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::Write;
 
 use anyhow::Context;
@@ -150,14 +150,16 @@ impl Found {
                 head.remedies.clone_from(&other.remedies);
             }
         };
+        let of_pods: HashMap<_, _> = other.pods.iter().map(|of| (&of.key, of)).collect();
+        let of_others: HashMap<_, _> = other.nodes_and_workloads.iter().map(|of| (&of.key, of)).collect();
         for pod in &mut self.pods {
-            if let Some(other) = other.pods.iter().find(|other| other.key == pod.key) {
+            if let Some(other) = of_pods.get(&pod.key) {
                 take(&mut pod.status.head, &other.status.head);
             }
         }
         for of in &mut self.nodes_and_workloads {
             let NodeOrWorkload::Workload(_, status) = &mut of.object else { continue };
-            if let Some(other) = other.nodes_and_workloads.iter().find(|other| other.key == of.key) {
+            if let Some(other) = of_others.get(&of.key) {
                 take(&mut status.head, other.object.head());
             }
         }
@@ -180,12 +182,10 @@ impl Found {
 
     /// Adds the diagnoses of other objects.
     pub(super) fn add(&mut self, more: Self) {
-        let is_new = |of: &OfPod| !self.pods.iter().any(|known| known.key == of.key);
-        let pods: Vec<_> = more.pods.into_iter().filter(is_new).collect();
-        let is_new = |of: &OfNodeOrWorkload| !self.nodes_and_workloads.iter().any(|known| known.key == of.key);
-        let nodes_and_workloads: Vec<_> = more.nodes_and_workloads.into_iter().filter(is_new).collect();
-        self.pods.extend(pods);
-        self.nodes_and_workloads.extend(nodes_and_workloads);
+        let known: HashSet<ObjectKey> = self.pods.iter().map(|of| of.key.clone()).collect();
+        self.pods.extend(more.pods.into_iter().filter(|of| !known.contains(&of.key)));
+        let known: HashSet<DiagnosisKey> = self.nodes_and_workloads.iter().map(|of| of.key.clone()).collect();
+        self.nodes_and_workloads.extend(more.nodes_and_workloads.into_iter().filter(|of| !known.contains(&of.key)));
     }
 
     /// Whether an active failure exists.

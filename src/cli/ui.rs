@@ -13,6 +13,7 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, anyhow};
 use shindan_core::case::Thresholds;
@@ -28,6 +29,10 @@ use super::language::LanguageArgs;
 use super::look::Connection;
 use super::{Ending, Streams};
 use crate::config::ThresholdArgs;
+use crate::http::connections::{self, Limits};
+
+/// Each open page keeps a connection for its updates, and a browser uses up to six in all.
+const LIMITS: Limits = Limits { connections: 64, header: Duration::from_secs(10) };
 
 /// Show the failures in a cluster or a dump as a local web page
 ///
@@ -97,7 +102,7 @@ async fn serve(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending>
     let board = Arc::new(board.with_cluster(source.cluster()));
     let router = pages::router(Arc::clone(&board), Arc::new(guard));
     tokio::select! {
-        served = async { axum::serve(listener, router).await } => served.context("the web server stopped")?,
+        () = connections::serve(listener, router, LIMITS, std::future::pending()) => {}
         () = board::keep(&board, &mut source) => {}
         stopped = tokio::signal::ctrl_c() => stopped.context("cannot wait for an interruption")?,
     }

@@ -151,9 +151,36 @@ fn process_of(pod: &str) -> String {
     pids.find(|pid| pid.bytes().all(|b| b.is_ascii_digit()) && is_its(pid)).expect("the pod has a process")
 }
 
-/// The leader is killed: the standby emits no Event again and reports the next failure.
+/// How an operator ends without a chance to finish anything.
+#[derive(Debug, Clone, Copy)]
+enum Kill {
+    /// The process. The kubelet restarts its container.
+    Process,
+    /// The pod, deleted by force: its controller replaces it at once, perhaps before the process has ended.
+    Pod,
+}
+
+impl Kill {
+    fn hit(self, pod: &str) {
+        match self {
+            Self::Process => {
+                let killed = std::process::Command::new("kill").args(["-KILL", &process_of(pod)]).status().unwrap();
+                assert!(killed.success());
+            }
+            Self::Pod => {
+                kubectl(&["-n", OPERATOR, "delete", "pod", pod, "--grace-period=0", "--force"]);
+            }
+        }
+    }
+}
+
+fn all_replicas_are_ready() {
+    kubectl(&["-n", OPERATOR, "rollout", "status", "deployment/shindan", "--timeout=180s"]);
+}
+
+/// The leader is killed again and again: no other leader emits an Event again, and each reports the next failure.
 #[test]
-fn a_standby_becomes_leader_after_a_kill() {
+fn a_standby_becomes_leader_after_each_kill() {
     alone(async {
         let _installed = TwoReplicas::install();
         let space = Space::new("failover").await;
@@ -162,20 +189,62 @@ fn a_standby_becomes_leader_after_a_kill() {
             space.diagnosed(pod, cause, KUBELET).await;
         }
         let events = all_events(&space).await;
-        let leader = TwoReplicas::leader();
-        let pod = leader.split('_').next().unwrap();
-        let killed = std::process::Command::new("kill").args(["-KILL", &process_of(pod)]).status().unwrap();
-        assert!(killed.success());
-        let began = Instant::now();
-        // The other replica, or the restarted container of the killed one, which is a standby too.
-        eventually(SOON, "another leader", async || {
-            let now = TwoReplicas::leader();
-            ensure(!now.is_empty() && now != leader, || now)
-        })
-        .await;
-        println!("measured: another replica leads after {:.1} s", began.elapsed().as_secs_f64());
-        space.caught_up("after-failover").await;
-        no_further_events(&space, &events).await;
+        for (round, kill) in [Kill::Process, Kill::Pod, Kill::Pod, Kill::Process].into_iter().enumerate() {
+            all_replicas_are_ready();
+            let leader = TwoReplicas::leader();
+            kill.hit(leader.split('_').next().unwrap());
+            let began = Instant::now();
+            // The other replica, or the replacement of the killed one, which is a standby too.
+            eventually(SOON, "another leader", async || {
+                let now = TwoReplicas::leader();
+                ensure(!now.is_empty() && now != leader, || now)
+            })
+            .await;
+            println!("measured: {kill:?} killed: another replica leads after {:.1} s", began.elapsed().as_secs_f64());
+            space.caught_up(&format!("after-failover-{round}")).await;
+            no_further_events(&space, &events).await;
+        }
+    });
+}
+
+/// The only pod of the operator is killed while pods begin to fail: each of them is reported once.
+#[test]
+fn a_killed_operator_reports_what_failed_meanwhile() {
+    alone(async {
+        let space = Space::new("killed").await;
+        space.apply(FAILING);
+        for (pod, cause) in CAUSES {
+            space.diagnosed(pod, cause, KUBELET).await;
+        }
+        let events = all_events(&space).await;
+        for (round, kill) in [Kill::Pod, Kill::Process, Kill::Pod].into_iter().enumerate() {
+            all_replicas_are_ready();
+            let pod = kubectl(&[
+                "-n",
+                OPERATOR,
+                "get",
+                "pods",
+                "-l",
+                "app.kubernetes.io/name=shindan",
+                "-o",
+                "jsonpath={.items[?(@.status.phase==\"Running\")].metadata.name}",
+            ]);
+            let names = ["a", "b"].map(|name| format!("meanwhile-{round}-{name}"));
+            for name in &names {
+                space.apply(&format!(
+                    "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}}}, spec: {{containers: [{{name: app, image: '127.0.0.1:5000/busybox:1.36', envFrom: [{{configMapRef: {{name: settings}}}}]}}]}}}}"
+                ));
+            }
+            kill.hit(pod.split(' ').next().unwrap());
+            space.caught_up(&format!("after-kill-{round}")).await;
+            for name in &names {
+                let found = space.diagnosed(name, "ConfigMapNotFound", KUBELET).await;
+                assert_eq!(status(&found).head.transition, 1, "{name}: {}", one_line(&found));
+                let emitted = space.our_events(name).await.len();
+                assert!(emitted <= 1, "{name}: {emitted} Events");
+            }
+            no_further_events(&space, &events).await;
+        }
     });
 }
 

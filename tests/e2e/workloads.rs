@@ -332,7 +332,8 @@ fn pod_security_refuses_a_privileged_pod() {
     });
 }
 
-/// No parallel test has as many failing pods in a workload, so all aggregated Events are of this test.
+/// No parallel test has as many failing pods in a workload, or bare ones with a cause in a namespace, so all aggregated Events are
+/// of this test.
 #[test]
 fn sixty_pods_with_the_same_registry_failure_are_reported_once() {
     together(async {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::pods::{Expected, FAILURES, Space};
 use crate::stage::Stage;
 
-const KILLS: u32 = if cfg!(feature = "faults-long") { 200 } else { 10 };
+const KILLS: u32 = if cfg!(feature = "faults-long") { 200 } else { 25 };
 const PODS: usize = 24;
 
 /// Pseudo-random numbers, the same in each run.

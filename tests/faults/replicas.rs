@@ -13,7 +13,7 @@ use crate::proxy::{Flow, Proxy};
 use crate::wait::{ensure, eventually};
 
 /// Number of kills of the leader.
-const ROUNDS: usize = if cfg!(feature = "faults-long") { 40 } else { 3 };
+const ROUNDS: usize = if cfg!(feature = "faults-long") { 40 } else { 8 };
 
 struct Replica {
     operator: Operator,

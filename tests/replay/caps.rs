@@ -109,5 +109,5 @@ fn an_evicted_diagnosis_that_a_user_deletes_first_leaves_no_entry() {
     operator.advance(60);
     assert_eq!((operator.state("b"), operator.state("c")), (Gone, Active));
     let kept = operator.engine.world.kept();
-    assert!(kept.contains(&("pod_diagnoses", 3)), "two diagnoses and their namespace: {kept:?}");
+    assert!(kept.contains(&("pod_diagnoses", 4)), "two diagnoses, their namespace, and what has ended there: {kept:?}");
 }

@@ -223,9 +223,13 @@ impl Operator {
 
     /// An operator that starts with these stored objects and has listed nothing yet.
     pub fn new(caps: Caps, server: Server, now: Timestamp) -> Self {
+        Self::with_policy(Policy::default(), caps, server, now)
+    }
+
+    pub fn with_policy(policy: Policy, caps: Caps, server: Server, now: Timestamp) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         let context = runtime.enter();
-        let mut world = World::new(Thresholds::default(), Policy::default(), caps);
+        let mut world = World::new(Thresholds::default(), policy, caps);
         let touched = world.restore(server.stored());
         let (sender, changes) = mpsc::channel(100_000);
         let clock = Clock(Arc::new(Mutex::new((now, Instant::now()))));

@@ -192,6 +192,9 @@ fn a_service_without_endpoints_is_a_rise_in_severity() {
     operator.advance(400);
     assert_eq!(operator.status("web-a").head.severity.as_str(), "Critical");
     assert_eq!(operator.emitted(), ["Diagnosed OOMKilled", "Changed OOMKilled"]);
+    let notes: Vec<String> = operator.server().events.iter().map(|event| event.note.clone()).collect();
+    assert!(notes[1].ends_with(". The severity has risen from Warning to Critical"), "{notes:?}");
+    assert!(!notes[0].contains("severity"), "{notes:?}");
 }
 
 #[test]

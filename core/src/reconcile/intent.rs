@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::{Annotation, Composition, Object};
+use super::{Annotation, Composition, Object, note};
 use crate::api::{DiagnosisKind, WorkloadDiagnosis};
 use crate::facts::{ObjectKey, Timestamp, WorkloadKey};
+use crate::language::Language;
 
 /// A write that `cluster::publish` performs.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,6 +83,13 @@ pub struct Announcement {
     /// At most 1 kB.
     pub note: String,
     pub time: Timestamp,
+}
+
+impl Announcement {
+    /// States in the note that further Events of bare pods of this namespace and cause are suppressed.
+    pub(crate) fn note_that_others_are_suppressed(&mut self, language: Language) {
+        self.note = note::with_limit(language, &self.note);
+    }
 }
 
 /// A reference to an object.

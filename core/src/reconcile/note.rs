@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Action;
-use crate::api::{Remedy, Root, RootReach};
+use crate::api::{Remedy, Root, RootReach, Severity};
 use crate::facts::ObjectKey;
 use crate::language::{Language, phrase, translate};
 use crate::message::text;
@@ -26,6 +26,32 @@ pub(super) fn of(language: Language, cause: &str, summary: &str, remedies: &[Rem
         }
     }
     text::cut_bytes(&note, NOTE_MAX)
+}
+
+/// Adds a rise in severity, the only change since the last Event, to a note.
+pub(super) fn with_severity(language: Language, note: &str, before: Severity, severity: Severity) -> String {
+    with_tail(
+        note,
+        &translate!(
+            language,
+            "The severity has risen from {before} to {severity}",
+            "重大度が {before} から {severity} に上がった",
+            before,
+            severity
+        ),
+    )
+}
+
+/// Adds to the note of a bare pod that further Events like it are suppressed.
+pub(super) fn with_limit(language: Language, note: &str) -> String {
+    with_tail(
+        note,
+        phrase!(
+            language,
+            "Further bare pods of this namespace with this cause have no Event for up to 10 minutes",
+            "この namespace で同じ原因の単独の Pod には、最大 10 分間 Event を出さない"
+        ),
+    )
 }
 
 /// Adds the number of aggregated Events to a note.

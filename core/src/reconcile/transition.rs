@@ -51,14 +51,20 @@ pub(super) fn write(
     object.shrink();
     let announcement = (change == Change::Transition { announce: true }).then(|| {
         let episode = last.filter(|record| record.is_active_of(object.subject_uid()));
+        let known = episode.map(|record| record.object.head()).filter(|head| head.announced);
         let action = match object.head().state {
             DiagnosisState::Recovered => Action::Recovered,
-            _ if episode.is_some_and(|record| record.object.head().announced) => Action::Changed,
+            _ if known.is_some() => Action::Changed,
             // A failure that was not announced before begins for readers of Events now.
             _ => Action::Diagnosed,
         };
         let announced = last.and_then(|record| record.announced.as_deref());
-        announcement(language, &key, &object, action, announced)
+        let mut announcement = announcement(language, &key, &object, action, announced);
+        let head = object.head();
+        if let Some(known) = known.filter(|known| known.cause == head.cause && head.severity < known.severity) {
+            announcement.note = note::with_severity(language, &announcement.note, known.severity, head.severity);
+        }
+        announcement
     });
     let resource_version = last.map(|r| r.resource_version.clone()).filter(|version| !version.is_empty());
     Write { key, object, composition, resource_version, announcement }

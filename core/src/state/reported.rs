@@ -3,6 +3,7 @@
 pub(in crate::state) mod annotations;
 pub(in crate::state) mod caps;
 pub(in crate::state) mod drift;
+pub(in crate::state) mod ended;
 pub(in crate::state) mod event_aggregation;
 pub(in crate::state) mod failure_history;
 pub(in crate::state) mod orphans;

@@ -11,6 +11,7 @@ use slab::Slab;
 use super::pods::Pod;
 use super::uid::Uid;
 use crate::facts::ObjectKey;
+use crate::state::steps;
 
 /// The slot of a pod. Slots are reused once a pod is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -50,10 +51,11 @@ impl PodIndex {
     }
 
     pub(in crate::state) fn all(&self) -> impl Iterator<Item = (Slot, &Pod)> {
-        self.entries.iter().map(|(at, entry)| (Slot::of(at), &entry.pod))
+        self.entries.iter().inspect(|_| steps::count()).map(|(at, entry)| (Slot::of(at), &entry.pod))
     }
 
     pub(in crate::state) fn get(&self, slot: Slot) -> Option<&Pod> {
+        steps::count();
         self.entries.get(slot.at()).map(|entry| &entry.pod)
     }
 
@@ -62,6 +64,7 @@ impl PodIndex {
     }
 
     pub(in crate::state) fn uid(&self, slot: Slot) -> Option<Arc<str>> {
+        steps::count();
         let entry = self.entries.get(slot.at())?;
         Some(self.other_uids.get(&slot).cloned().unwrap_or_else(|| entry.uid.text()))
     }

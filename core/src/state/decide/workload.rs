@@ -60,25 +60,34 @@ pub(in crate::state) fn all_unsettled(world: &World) -> crate::state::Touched {
         .collect()
 }
 
-/// Removes the Warning Event from the write of a pod's diagnosis if enough Events were emitted for the same
-/// workload and cause, or for the same root. Returns whether this is a newly aggregated Event.
+/// Removes the Warning Event from the write of a pod's diagnosis if enough Events were emitted for the same cause of its
+/// workload, of its root, or of the bare pods of its namespace. Returns whether this is a newly aggregated Event.
 pub(in crate::state) fn aggregate(world: &mut World, plan: &mut Plan, now: Timestamp) -> bool {
     let Some(Intent::Apply(write)) = &mut plan.intent else { return false };
-    if !write.announcement.as_ref().is_some_and(|announcement| announcement.warning) {
+    let Some(announcement) = write.announcement.as_mut().filter(|announcement| announcement.warning) else {
         return false;
-    }
+    };
     let namespace = &write.key.object.namespace;
     let Object::Pod(spec, status) = &mut write.object else { return false };
+    let cause = || status.head.cause.clone();
     let workload = spec.workload.as_ref().map(|workload| WorkloadKey::of(workload, namespace));
-    // Pods without a watched workload and without a root have nothing that could aggregate their Events.
     let workload = workload.filter(|key| key.watched_kind().is_some());
-    let of_workload = workload.map(|key| Group::Workload(key, status.head.cause.clone()));
-    let of_root = status.root.clone().map(|root| Group::Root(namespace.clone(), root, status.head.cause.clone()));
-    let groups: Vec<Group> = of_workload.into_iter().chain(of_root).collect();
+    let (own, most) = match workload {
+        Some(key) => (Group::Workload(key, cause()), world.settings.policy.events_per_workload),
+        // No Event of a workload reports the failure of a bare pod, so at least one of its namespace is emitted.
+        None => (Group::Bare(namespace.clone(), cause()), world.settings.policy.events_per_workload.max(1)),
+    };
+    let of_root = status.root.clone().map(|root| Group::Root(namespace.clone(), root, cause()));
+    let groups: Vec<Group> = std::iter::once(own).chain(of_root).collect();
     let transition = (spec.pod_uid.as_str(), status.head.transition);
-    let disposition =
-        world.reported.event_aggregation.aggregate(&groups, transition, world.settings.policy.events_per_workload, now);
+    let aggregation = &mut world.reported.event_aggregation;
+    let disposition = aggregation.aggregate(&groups, transition, most, now);
     if disposition == Disposition::Emitted {
+        let is_last_of_bare =
+            |group: &Group| matches!(group, Group::Bare(..)) && aggregation.is_last(group, transition, most);
+        if groups.iter().any(is_last_of_bare) {
+            announcement.note_that_others_are_suppressed(world.settings.policy.language);
+        }
         return false;
     }
     let before = world.reported.pod_records.summary_entry(&write.key.object);
@@ -479,7 +488,7 @@ fn gone_pods(world: &World, key: &WorkloadKey, jobs: &[WorkloadFacts]) -> Vec<Go
     let of_it = |record: &&SummaryEntry| {
         record.state == DiagnosisState::Gone && workload_of(record).is_some_and(|of| of == key)
     };
-    let gone = world.reported.pod_records.in_namespace(&key.namespace).filter(of_it).filter_map(|summary_entry| {
+    let gone = world.reported.pod_records.ended_of(key).filter(of_it).filter_map(|summary_entry| {
         let pod = failing_pod(
             world,
             &Arc::from(&*summary_entry.subject_uid),

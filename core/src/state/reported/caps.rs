@@ -99,20 +99,15 @@ impl Capacity {
         let namespace = &write.key.object.namespace;
         let there = records.number_in_namespace(namespace);
         // Objects to be evicted count as removed, and first writes in flight count as present.
-        let going = records.evicted().filter(|key| key.namespace == *namespace).count();
+        let going = records.number_of_evicted(namespace);
         let coming = records.first_writes().filter(|key| key.namespace == *namespace).count();
         if there + coming - going.min(there) < self.caps.per_namespace {
             self.unrecorded.remove(write.object.subject_uid());
             return (plan, Vec::new());
         }
-        let oldest = records
-            .in_namespace(namespace)
-            .filter(|summary_entry| !summary_entry.is_active() && !records.is_evicted(&summary_entry.key))
-            .min_by_key(|summary_entry| summary_entry.last_transition)
-            .map(|r| r.key.clone());
-        if let Some(key) = oldest {
+        if let Some(key) = records.oldest_ended(namespace).cloned() {
             self.unrecorded.remove(write.object.subject_uid());
-            records.evict(key.clone());
+            records.evict(&key);
             return (plan, vec![(Subject::Object(key), Lane::Resync)]);
         }
         let uid: Arc<str> = write.object.subject_uid().into();
@@ -130,7 +125,7 @@ impl Capacity {
         let mut others = self.replaced_by.remove(key).unwrap_or_default();
         // An object may have been deleted externally since.
         others.retain(|key| records.contains(key));
-        others.iter().for_each(|key| records.evict(key.clone()));
+        others.iter().for_each(|key| records.evict(key));
         others.into_iter().map(|key| (Subject::Object(key), Lane::Resync)).collect()
     }
 
@@ -146,10 +141,9 @@ impl Capacity {
         let Some(workload) = spec.workload.as_ref().map(|own| WorkloadKey::of(own, &key.namespace)) else { return };
         let taken = |key: &ObjectKey| records.is_evicted(key) || self.replaced_by.values().flatten().any(|k| k == key);
         let mut ended: Vec<&SummaryEntry> = records
-            .in_namespace(&key.namespace)
+            .ended_of(&workload)
             .filter(|other| {
-                !other.is_active()
-                    && other.key != *key
+                other.key != *key
                     && other.workload.as_ref() == Some(&workload)
                     && other.cause == status.head.cause
                     && other.container.as_deref() == status.container.as_deref()

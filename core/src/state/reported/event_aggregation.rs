@@ -1,5 +1,6 @@
-//! Event aggregation: which Warning Events of pods are suppressed. After a few Events of one workload and cause, or of
-//! one root and cause in a namespace, the rest add no information. The objects are still written.
+//! Event aggregation: which Warning Events of pods are suppressed. After a few Events of one workload and cause, of one
+//! root and cause in a namespace, or of the bare pods of a namespace with one cause, the rest add no information. The
+//! objects are still written.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -27,6 +28,9 @@ pub(in crate::state) enum Group {
     Workload(WorkloadKey, String),
     /// Pods of one namespace that share a root and a cause.
     Root(Arc<str>, Root, String),
+    /// Pods of one namespace that share a cause and belong to no watched workload: bare pods, and pods of other
+    /// controllers, whose names anyone who creates a pod can make up.
+    Bare(Arc<str>, String),
 }
 
 /// An emitted transition of a pod. Retries of a write count once.
@@ -83,6 +87,13 @@ impl EventAggregation {
             events.push_back(EmittedEvent { at: now, pod: pod.into(), transition });
         }
         Disposition::Emitted
+    }
+
+    /// Whether this emitted Event is the last one of a group for now, so that its note can state it.
+    pub(in crate::state) fn is_last(&self, group: &Group, (pod, transition): (&str, u32), most: usize) -> bool {
+        let events = self.emitted.get(group);
+        let last = events.and_then(|events| events.get(most.checked_sub(1)?));
+        last.is_some_and(|event| *event.pod == *pod && event.transition == transition)
     }
 
     /// The diagnosis of this pod was written.

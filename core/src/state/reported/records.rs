@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::drift::{DriftDetection, Repair};
+use super::ended::Ended;
 use super::summary_entry::SummaryEntry;
 use crate::api::{Confidence, DiagnosisKind, Head};
 use crate::case::{Category, Diagnosis, Ledger, PastRun};
@@ -14,6 +15,7 @@ use crate::reconcile::{DiagnosisKey, Intent, Plan, Policy, Record, Write};
 use crate::state::Touched;
 use crate::state::compressed::{Compressed, Compressor};
 use crate::state::pool::Pool;
+use crate::state::steps;
 use crate::{reconcile, rules};
 
 #[derive(Debug)]
@@ -21,14 +23,14 @@ pub(in crate::state) struct Records {
     kind: DiagnosisKind,
     /// Boxed, because a hash table allocates up to twice the size of its entries.
     by_key: HashMap<ObjectKey, Box<Kept>>,
-    by_namespace: HashMap<Arc<str>, HashSet<ObjectKey>>,
+    /// Number of diagnoses in each namespace.
+    by_namespace: HashMap<Arc<str>, usize>,
     compressor: Compressor,
     /// Names of the workloads that the summary entries have in common.
     workloads: Pool<WorkloadName>,
     /// Diagnoses with a pending Event of an earlier run.
     owing: HashSet<ObjectKey>,
-    /// Ended diagnoses that a cap evicts.
-    to_evict: HashSet<ObjectKey>,
+    ended: Ended,
     drift: DriftDetection,
 }
 
@@ -51,13 +53,13 @@ impl Records {
             compressor: Compressor::default(),
             workloads: Pool::default(),
             owing: HashSet::new(),
-            to_evict: HashSet::new(),
+            ended: Ended::default(),
             drift: DriftDetection::default(),
         }
     }
 
     pub(in crate::state) fn kept(&self) -> usize {
-        self.by_key.len() + self.by_namespace.len() + self.owing.len() + self.to_evict.len() + self.drift.kept()
+        self.by_key.len() + self.by_namespace.len() + self.owing.len() + self.ended.kept() + self.drift.kept()
     }
 
     pub(in crate::state) fn restore(&mut self, record: Record) {
@@ -70,7 +72,6 @@ impl Records {
     /// Stores a record. Returns the summary of the one that it replaces.
     fn insert(&mut self, record: Record) -> Option<SummaryEntry> {
         let key = record.key.object.clone();
-        self.by_namespace.entry(key.namespace.clone()).or_default().insert(key.clone());
         let head = record.object.head();
         let kept = Kept {
             summary_entry: SummaryEntry::of(&record, &mut self.workloads),
@@ -79,6 +80,11 @@ impl Records {
             uid: record.uid.into(),
             resource_version: record.resource_version,
         };
+        match self.by_key.get(&key) {
+            Some(before) => self.ended.remove(&before.summary_entry),
+            None => *self.by_namespace.entry(key.namespace.clone()).or_default() += 1,
+        }
+        self.ended.add(&kept.summary_entry);
         self.by_key.insert(key, Box::new(kept)).map(|before| before.summary_entry)
     }
 
@@ -97,38 +103,45 @@ impl Records {
     }
 
     pub(in crate::state) fn summary_entry(&self, key: &ObjectKey) -> Option<&SummaryEntry> {
+        steps::count();
         self.by_key.get(key).map(|kept| &kept.summary_entry)
     }
 
     pub(in crate::state) fn all(&self) -> impl Iterator<Item = &SummaryEntry> {
-        self.by_key.values().map(|kept| &kept.summary_entry)
+        self.by_key.values().inspect(|_| steps::count()).map(|kept| &kept.summary_entry)
     }
 
     pub(in crate::state) fn active(&self) -> impl Iterator<Item = &SummaryEntry> {
         self.all().filter(|summary_entry| summary_entry.is_active())
     }
 
-    pub(in crate::state) fn in_namespace(&self, namespace: &str) -> impl Iterator<Item = &SummaryEntry> {
-        self.by_namespace.get(namespace).into_iter().flatten().filter_map(|key| self.summary_entry(key))
-    }
-
     pub(in crate::state) fn number_in_namespace(&self, namespace: &str) -> usize {
-        self.by_namespace.get(namespace).map_or(0, HashSet::len)
+        self.by_namespace.get(namespace).copied().unwrap_or(0)
     }
 
-    /// Marks an existing diagnosis for eviction, until it is removed or Active again.
-    pub(in crate::state) fn evict(&mut self, key: ObjectKey) {
-        if self.contains(&key) {
-            self.to_evict.insert(key);
+    /// The ended diagnoses of the pods of a workload.
+    pub(in crate::state) fn ended_of(&self, workload: &WorkloadName) -> impl Iterator<Item = &SummaryEntry> {
+        self.ended.of_workload(workload).filter_map(|key| self.summary_entry(key))
+    }
+
+    /// The diagnosis of the namespace that ended first and is not evicted yet.
+    pub(in crate::state) fn oldest_ended(&self, namespace: &str) -> Option<&ObjectKey> {
+        self.ended.oldest(namespace)
+    }
+
+    /// Marks an ended diagnosis for eviction, until it is removed or Active again.
+    pub(in crate::state) fn evict(&mut self, key: &ObjectKey) {
+        if let Some(kept) = self.by_key.get(key) {
+            self.ended.evict(&kept.summary_entry);
         }
     }
 
     pub(in crate::state) fn is_evicted(&self, key: &ObjectKey) -> bool {
-        self.to_evict.contains(key)
+        self.ended.is_evicted(key)
     }
 
-    pub(in crate::state) fn evicted(&self) -> impl Iterator<Item = &ObjectKey> {
-        self.to_evict.iter()
+    pub(in crate::state) fn number_of_evicted(&self, namespace: &str) -> usize {
+        self.ended.number_of_evicted(namespace)
     }
 
     /// The workloads that diagnoses of workloads are about.
@@ -169,23 +182,22 @@ impl Records {
         now: Timestamp,
         policy: &Policy,
     ) -> bool {
-        let workload = diagnosis.workload.as_ref();
-        self.in_namespace(&pod.key.namespace).any(|record| {
-            let same_subject = match (&record.workload, workload) {
-                (Some(a), Some(b)) => a.kind == b.kind && a.name == b.name,
-                (None, None) => record.key == pod.key,
-                _ => false,
-            };
+        let is_this_failure = |record: &SummaryEntry| {
             // A former pod of the same name whose end is not written yet ended just now.
             let is_replaced = record.key == pod.key && *record.subject_uid != *pod.uid;
             let ended_at = if record.is_active() { is_replaced.then_some(now) } else { record.last_transition };
             let lately = ended_at.is_some_and(|at| seconds_between(at, now) < policy.same_failure_quiet);
-            lately
-                && record.announced
-                && same_subject
-                && record.is_same_failure(diagnosis)
-                && record.severity <= diagnosis.severity
-        })
+            lately && record.announced && record.is_same_failure(diagnosis) && record.severity <= diagnosis.severity
+        };
+        let workload = diagnosis.workload.as_ref();
+        let is_same_subject = |record: &&SummaryEntry| match (&record.workload, workload) {
+            (Some(a), Some(b)) => a.kind == b.kind && a.name == b.name,
+            (None, None) => true,
+            _ => false,
+        };
+        let own = self.summary_entry(&pod.key).filter(is_same_subject);
+        let of_workload = workload.into_iter().flat_map(|workload| self.ended_of(workload));
+        own.into_iter().chain(of_workload).any(is_this_failure)
     }
 
     /// The action that precedes a new diagnosis: repair an object that was edited externally, or emit a pending Event.
@@ -231,7 +243,7 @@ impl Records {
         // An ended diagnosis must be checked again when its retention ends.
         let ended = !record.is_active();
         if !ended {
-            self.to_evict.remove(key);
+            self.ended.keep(key);
         }
         let before = self.insert(record);
         (before, self.look_again(key, again || ended))
@@ -250,14 +262,16 @@ impl Records {
         self.drift.written(key, None);
         self.drift.forget(key);
         self.owing.remove(key);
-        self.to_evict.remove(key);
-        if let Some(keys) = self.by_namespace.get_mut(&key.namespace) {
-            keys.remove(key);
-            if keys.is_empty() {
+        self.ended.keep(key);
+        let removed = self.by_key.remove(key)?.summary_entry;
+        self.ended.remove(&removed);
+        if let Some(number) = self.by_namespace.get_mut(&key.namespace) {
+            *number -= 1;
+            if *number == 0 {
                 self.by_namespace.remove(&key.namespace);
             }
         }
-        self.by_key.remove(key).map(|kept| kept.summary_entry)
+        Some(removed)
     }
 
     /// The watch shows an object. A version that is not ours is an external edit.
