@@ -62,7 +62,10 @@ struct Found {
 
 impl Found {
     fn of(report: offline::Report, text: &str, awaited: Option<&str>) -> Self {
-        let failures = fixture::found(&report);
+        let mut failures = fixture::found(&report);
+        // A note on a node, such as of a cordon, counts only where it is expected.
+        let expected = fixture::expected(text).ok().flatten().unwrap_or_default();
+        failures.retain(|found| !found.is_note || expected.iter().any(|line| line.covers(found)));
         let unnamed = awaited.map(|cause| fixture::unnamed(text, cause, &report)).unwrap_or_default();
         let unnamed = unnamed.into_iter().map(|(_, line)| line.to_owned()).collect();
         Self { pods: report.pods, others: report.nodes_and_workloads, failures, unnamed }
@@ -70,7 +73,7 @@ impl Found {
 
     /// Whether there is no failure; an informational diagnosis of a node (such as a reboot) is allowed.
     fn is_quiet(&self) -> bool {
-        self.pods.is_empty() && self.failures.is_empty()
+        self.pods.is_empty() && self.failures.iter().all(|found| found.is_note)
     }
 
     /// The causes of current failures.

@@ -34,8 +34,8 @@ pub use labels::Labels;
 pub use manager::{ARGO_CD_TRACKING, HELM_RELEASE, Manager};
 pub use names::{NamedKind, Names, NamesOf, nearest};
 pub use node::{
-    MACHINE_CONFIG, MACHINE_CONFIG_REASON, NodeComplaint, NodeFacts, NodeState, ReadyTransition, Reboot, SystemOom,
-    Taint,
+    Announcement, CORDON_TAINT, Cordon, MACHINE_CONFIG, MACHINE_CONFIG_REASON, NodeComplaint, NodeFacts, NodeState,
+    ReadyTransition, Reboot, Remaining, SystemOom, Taint,
 };
 pub use object::{ObjectFacts, is_custom_group};
 pub use object_fields::{FieldPaths, KindFields, ObjectFields};

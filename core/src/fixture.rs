@@ -9,7 +9,7 @@
 //!   what to do. `# must-name: TEXT | TEXT` accepts either.
 //!
 //! Each diagnosis needs a line, and each line a diagnosis. A human writes the lines; no tool rewrites them. Records of
-//! severity Info on nodes are not failures and need no line.
+//! severity Info on nodes are not failures: they need no line, but may have one.
 
 use std::fmt;
 
@@ -28,6 +28,8 @@ const AWAIT_SECONDS: i64 = 3600;
 pub struct Expectation {
     pub cause: String,
     pub object: Object,
+    /// It is found with severity Info on a node, which is no failure.
+    pub is_note: bool,
 }
 
 /// The object of a diagnosis.
@@ -68,7 +70,7 @@ impl Expectation {
             (None, Some(node), false) => Object::Node(node),
             _ => return Err("it names more than one object".to_owned()),
         };
-        Ok(Self { cause, object })
+        Ok(Self { cause, object, is_note: false })
     }
 
     /// Whether this expectation matches a diagnosis.
@@ -157,14 +159,20 @@ pub fn expected(text: &str) -> Result<Option<Vec<Expectation>>, String> {
 
 /// The diagnoses of failures in a report.
 pub fn failing(report: &Report) -> impl Iterator<Item = &reconcile::Write> {
-    let pods = report.pods.iter().filter(|write| write.object.head().state == DiagnosisState::Active);
-    let is_note = |write: &&reconcile::Write| {
-        write.key.kind == DiagnosisKind::Node && write.object.head().severity == Severity::Info
-    };
-    pods.chain(report.nodes_and_workloads.iter().filter(move |write| !is_note(write)))
+    active(report).filter(|write| !is_note(write))
 }
 
-/// All failures in a report, sorted.
+/// All present diagnoses in a report.
+fn active(report: &Report) -> impl Iterator<Item = &reconcile::Write> {
+    let pods = report.pods.iter().filter(|write| write.object.head().state == DiagnosisState::Active);
+    pods.chain(&report.nodes_and_workloads)
+}
+
+fn is_note(write: &reconcile::Write) -> bool {
+    write.key.kind == DiagnosisKind::Node && write.object.head().severity == Severity::Info
+}
+
+/// All failures and notes in a report, sorted.
 pub fn found(report: &Report) -> Vec<Expectation> {
     let expectation = |write: &reconcile::Write| Expectation {
         cause: write.object.head().cause.clone(),
@@ -177,8 +185,9 @@ pub fn found(report: &Report) -> Vec<Expectation> {
                 Object::Workload(format!("{}/{}", spec.workload.kind, spec.workload.name))
             }
         },
+        is_note: is_note(write),
     };
-    let mut all: Vec<Expectation> = failing(report).map(expectation).collect();
+    let mut all: Vec<Expectation> = active(report).map(expectation).collect();
     all.sort();
     all
 }
@@ -208,7 +217,7 @@ pub fn check(text: &str, cause: &str, is_near_miss: bool, found: &[Expectation])
 /// The `must-name` lines that the summary does not fulfil, each with its line number. If several objects have the cause,
 /// the summary that names most counts.
 pub fn unnamed<'t>(text: &'t str, cause: &str, report: &Report) -> Vec<(usize, &'t str)> {
-    let of_cause = failing(report).map(|write| write.object.head()).filter(|head| head.cause == cause);
+    let of_cause = active(report).map(|write| write.object.head()).filter(|head| head.cause == cause);
     let missing = of_cause.map(|head| {
         let summary = head.summary.to_lowercase();
         let is_named = |line: &str| line.split(" | ").any(|text| summary.contains(&text.to_lowercase()));
@@ -220,7 +229,7 @@ pub fn unnamed<'t>(text: &'t str, cause: &str, report: &Report) -> Vec<(usize, &
 /// The differences between the expected and the found diagnoses.
 fn differences(expected: &[Expectation], found: &[Expectation]) -> Vec<String> {
     let missing = expected.iter().filter(|line| !found.iter().any(|found| line.covers(found)));
-    let extra = found.iter().filter(|found| !expected.iter().any(|line| line.covers(found)));
+    let extra = found.iter().filter(|found| !found.is_note && !expected.iter().any(|line| line.covers(found)));
     let missing = missing.map(|line| format!("expected {line}, which was not found"));
     missing.chain(extra.map(|line| format!("found {line}, which is not expected"))).collect()
 }
@@ -228,11 +237,12 @@ fn differences(expected: &[Expectation], found: &[Expectation]) -> Vec<String> {
 /// The `expect:` lines for the found diagnoses, for a human to check.
 fn head(found: &[Expectation]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
+    let found: Vec<Expectation> = found.iter().filter(|one| !one.is_note).cloned().collect();
     let is_pod = |one: &&Expectation| matches!(one.object, Object::Pod { .. });
     let mut of_pods: Vec<Expectation> = found.iter().filter(is_pod).cloned().map(Expectation::of_any_pod).collect();
     of_pods.dedup();
     let differ = of_pods.len() > 1;
-    for one in found {
+    for one in &found {
         let line = if differ { one.to_string() } else { one.clone().of_any_pod().to_string() };
         let line = format!("# expect: {line}");
         if !lines.contains(&line) {

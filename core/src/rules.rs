@@ -84,9 +84,10 @@ pub fn named(name: &str) -> Option<Known> {
     known().find(|known| known.cause.eq_ignore_ascii_case(name))
 }
 
-/// Causes of pods that have a threshold, which can be set for each of them.
+/// Causes of pods and nodes that have a threshold, which can be set for each of them.
 pub fn patient() -> impl Iterator<Item = &'static str> {
-    SIGNALS.iter().flat_map(|source| catalog::patient(source.definition.name))
+    let of_pods = SIGNALS.iter().map(|source| source.definition.name);
+    of_pods.chain(node::PATIENT).flat_map(catalog::patient)
 }
 
 /// Whether a rule of a user leaves out a cause of an object in a namespace with these labels.

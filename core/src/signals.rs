@@ -23,6 +23,7 @@ pub(crate) mod missing_node;
 mod mounted;
 pub(crate) mod node_condition;
 pub(crate) mod node_event;
+pub(crate) mod node_lifecycle;
 pub(crate) mod node_ready;
 pub(crate) mod object;
 pub(crate) mod pod_creation;
@@ -212,6 +213,7 @@ pub const ALL: &[&Definition] = &[
     &missing_node::MissingNode::DEFINITION,
     &node_condition::NodeCondition::DEFINITION,
     &node_event::NodeEvent::DEFINITION,
+    &node_lifecycle::NodeLifecycle::DEFINITION,
     &node_ready::NodeReady::DEFINITION,
     &object::ObjectStatus::DEFINITION,
     &pod_creation::PodCreation::DEFINITION,

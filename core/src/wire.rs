@@ -2,8 +2,8 @@
 //!
 //! They only contain the fields that facts need. An unusual object must not fail its page or document, so each field
 //! accepts any shape and keeps the usable part (see `lenient`), and enumerations are strings. `metadata` is an
-//! `ObjectMeta`, because `kube::Resource` requires it, with only the needed fields: `managedFields` and annotations
-//! take no memory.
+//! `ObjectMeta`, because `kube::Resource` requires it, with only the needed fields: annotations take no memory, nor do
+//! `managedFields`, except the entry of a Node that shows who cordoned it.
 
 mod capture;
 mod claim;

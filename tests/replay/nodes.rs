@@ -1,7 +1,7 @@
 //! Diagnoses of nodes, and the resources that pods take on them.
 
-use shindan_core::api::DiagnosisState;
-use shindan_core::facts::{NodeFacts, PodFacts, Taint};
+use shindan_core::api::{DiagnosisState, Severity};
+use shindan_core::facts::{Condition, NodeFacts, PodFacts, Taint};
 use shindan_core::reconcile::DiagnosisKey;
 use shindan_core::state::Change;
 
@@ -316,6 +316,7 @@ fn the_object_of_a_node_is_put_back_as_it_was() {
 fn closed(since: &str) -> NodeFacts {
     let mut facts = down(since);
     facts.taints.push(Taint {
+        added: None,
         key: "node.kubernetes.io/not-ready".to_owned(),
         value: String::new(),
         effect: "NoSchedule".to_owned(),
@@ -402,4 +403,74 @@ fn a_taint_set_by_a_user_is_reported_while_the_node_is_down() {
     operator.pod(&waits_for_a_node("new"));
     operator.advance(600);
     assert_eq!(operator.emitted(), ["Diagnosed NodeRuntimeDown", "Diagnosed UntoleratedTaint"]);
+}
+
+#[test]
+fn a_cordon_is_recorded_without_an_event_and_does_not_hide_a_recovery() {
+    let cordoned = |facts: NodeFacts| NodeFacts { unschedulable: true, ..facts };
+    let mut operator = Operator::idle();
+    operator.node(&cordoned(ready("01:00:00")));
+    let status = operator.node_status("n1");
+    assert_eq!((status.head.cause.as_str(), status.head.severity), ("NodeCordoned", Severity::Info));
+    assert!(operator.emitted().is_empty());
+    operator.node(&cordoned(down("09:00:00")));
+    operator.advance(60);
+    assert_eq!(operator.node_status("n1").head.cause, "NodeRuntimeDown");
+    operator.node(&cordoned(ready("09:02:00")));
+    operator.advance(10);
+    assert_eq!(operator.emitted(), ["Diagnosed NodeRuntimeDown", "Recovered Recovered"]);
+    let status = operator.node_status("n1");
+    assert_eq!((status.head.cause.as_str(), status.head.severity), ("NodeCordoned", Severity::Info));
+    assert_eq!(status.head.state, DiagnosisState::Active);
+    operator.node(&ready("09:02:00"));
+    assert_eq!(operator.node_status("n1").head.state, DiagnosisState::Recovered);
+    assert_eq!(operator.emitted(), ["Diagnosed NodeRuntimeDown", "Recovered Recovered"]);
+}
+
+#[test]
+fn the_note_on_a_cordoned_node_counts_the_pods_that_remain() {
+    let mut operator = Operator::idle();
+    let of_web = |n: &str| pod_of(&format!("web-{n}"), &format!("u{n}"), Some("web"), true, HEALTHY);
+    operator.pod(&of_web("1"));
+    operator.pod(&of_web("2"));
+    operator.node(&NodeFacts { unschedulable: true, ..ready("01:00:00") });
+    let summary = |operator: &Operator| operator.node_status("n1").head.summary.clone();
+    assert!(summary(&operator).contains("remaining pods: 2"), "{}", summary(&operator));
+    operator.deleted(&of_web("1"));
+    operator.advance(600);
+    assert!(summary(&operator).contains("remaining pods: 1"), "{}", summary(&operator));
+}
+
+#[test]
+fn a_condition_of_an_agent_is_reported_when_its_threshold_has_passed() {
+    let mut facts = ready("01:00:00");
+    facts.conditions.push(Condition {
+        kind: "NetworkingReady".to_owned(),
+        status: "False".to_owned(),
+        reason: "InterfaceNotUp".to_owned(),
+        message: "Interface Name: \"eth1\", MAC: \"02:4a:7f:11:08:01\" is not up".to_owned(),
+        last_transition: Some(at("09:00:00")),
+    });
+    let mut operator = Operator::idle();
+    operator.node(&facts);
+    assert!(operator.emitted().is_empty());
+    operator.advance(60);
+    assert_eq!(operator.emitted(), ["Diagnosed NodeNetworkProblem"]);
+}
+
+#[test]
+fn the_note_on_a_cordoned_node_names_the_client_and_the_time() {
+    let mut cordoned = dump(
+        r#"{"kind": "Node", "metadata": {"name": "n1", "uid": "n1", "managedFields": [
+            {"manager": "kubelet", "operation": "Update", "time": "2026-11-21T08:00:00Z", "fieldsV1": {"f:metadata": {"f:labels": {}}}},
+            {"manager": "kubectl", "operation": "Update", "time": "2026-11-21T08:30:00Z", "fieldsV1": {"f:spec": {"f:unschedulable": {}}}}
+        ]}, "spec": {"unschedulable": true}, "status": {}}"#,
+    )
+    .nodes
+    .remove(0);
+    cordoned.conditions = ready("01:00:00").conditions;
+    let mut operator = Operator::idle();
+    operator.node(&cordoned);
+    let summary = operator.node_status("n1").head.summary;
+    assert!(summary.contains("is cordoned by kubectl since 2026-11-21 08:30 UTC"), "{summary}");
 }

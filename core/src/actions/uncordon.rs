@@ -16,6 +16,9 @@ pub(super) const ACTION: Action = Action {
 
 fn build(ask: &Ask<'_>) -> Option<Remedy> {
     let node = ask.with("node")?;
-    let is_cordoned = ask.subject.pod()?.nodes.get(node)?.facts.unschedulable;
-    is_cordoned.then(|| remedy::command(ask.remedy(), format!("kubectl uncordon {}", shell_word(node))))
+    let facts = match ask.subject.pod() {
+        Some(case) => &case.nodes.get(node)?.facts,
+        None => ask.subject.node()?,
+    };
+    facts.unschedulable.then(|| remedy::command(ask.remedy(), format!("kubectl uncordon {}", shell_word(node))))
 }

@@ -12,6 +12,8 @@ pub struct NodeFacts {
     pub labels: Labels,
     /// The node is cordoned.
     pub unschedulable: bool,
+    /// The client that set `unschedulable`, if that is known.
+    pub cordon: Option<Box<Cordon>>,
     pub taints: Vec<Taint>,
     pub allocatable: Resources,
     pub conditions: Vec<Condition>,
@@ -27,6 +29,58 @@ impl NodeFacts {
     pub fn is_ready(&self) -> bool {
         self.condition("Ready").is_some_and(|c| c.status == "True")
     }
+
+    /// Whether the node leaves service on purpose: it is cordoned, or its removal or an interruption is announced.
+    pub fn is_leaving(&self) -> bool {
+        let announces =
+            |taint: &Taint| matches!(taint.announcement(), Some(Announcement::Removal | Announcement::Interruption));
+        let has_vm_event = self.condition(VM_EVENT).is_some_and(|c| c.status == "True");
+        self.unschedulable || self.taints.iter().any(announces) || has_vm_event
+    }
+
+    /// When the node was cordoned.
+    pub fn cordoned_at(&self) -> Option<Timestamp> {
+        let taint = self.taints.iter().find(|taint| taint.key == CORDON_TAINT);
+        let by_client = self.cordon.as_ref().and_then(|cordon| cordon.at);
+        by_client.or(taint.and_then(|taint| taint.added)).filter(|_| self.unschedulable)
+    }
+}
+
+/// The taint that the node controller adds to a cordoned node.
+pub const CORDON_TAINT: &str = "node.kubernetes.io/unschedulable";
+
+/// The condition with which the agent of AKS reports that Azure will interrupt the machine.
+const VM_EVENT: &str = "VMEventScheduled";
+
+/// The client that cordoned a node, as recorded by the API server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cordon {
+    pub by: String,
+    pub at: Option<Timestamp>,
+}
+
+/// What a taint announces about the life of its node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Announcement {
+    /// An autoscaler removes the node.
+    Removal,
+    /// The cloud provider is about to stop the machine.
+    Interruption,
+    /// A controller has not taken the node into service yet.
+    NotInitialized,
+}
+
+/// The pods on a node that leaves service.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Remaining {
+    /// Unfinished pods that a drain evicts: those that are not of a DaemonSet or a manifest on the node.
+    pub pods: u32,
+    /// Of these, the pods that are being deleted.
+    pub ending: u32,
+    /// Namespace and name of a PodDisruptionBudget that allows no eviction of `blocked`.
+    pub budget: String,
+    /// Namespace and name of a pod.
+    pub blocked: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,12 +89,42 @@ pub struct Taint {
     pub value: String,
     /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
     pub effect: String,
+    /// Set by the node controller for its own taints.
+    pub added: Option<Timestamp>,
 }
+
+/// The taint of a node that the cluster autoscaler removes.
+const TO_BE_DELETED: &str = "ToBeDeletedByClusterAutoscaler";
 
 impl Taint {
     /// Whether the taint keeps pods that do not tolerate it from being scheduled.
     pub fn repels(&self) -> bool {
         matches!(self.effect.as_str(), "NoSchedule" | "NoExecute")
+    }
+
+    /// What the taint announces. The name after its domain shows it, and the domain of a termination handler:
+    /// `karpenter.sh/disrupted`, `ToBeDeletedByClusterAutoscaler`, `cloud.google.com/impending-node-termination`. A taint of
+    /// a node pool, such as `cloud.google.com/gke-spot`, announces nothing.
+    pub fn announcement(&self) -> Option<Announcement> {
+        const INTERRUPTION: [&str; 6] =
+            ["impending", "interrupted", "interruption", "preempted", "terminating", "termination"];
+        let (domain, name) = self.key.rsplit_once('/').unwrap_or(("", &self.key));
+        let has_word = |word: &str| name.split(['-', '_', '.']).any(|part| part.eq_ignore_ascii_case(word));
+        match name {
+            _ if !self.repels() => None,
+            "disrupted" | "disruption" | TO_BE_DELETED => Some(Announcement::Removal),
+            "unregistered" | "uninitialized" => Some(Announcement::NotInitialized),
+            _ if domain.contains("termination-handler") || INTERRUPTION.into_iter().any(has_word) => {
+                Some(Announcement::Interruption)
+            }
+            _ => None,
+        }
+    }
+
+    /// When the taint was added. The cluster autoscaler writes the time in seconds as the value.
+    pub fn since(&self) -> Option<Timestamp> {
+        let of_value = || self.value.parse().ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
+        self.added.or_else(|| of_value().filter(|_| self.key == TO_BE_DELETED))
     }
 
     /// Toleration as defined by the API (`ToleratesTaint` in k8s.io/component-helpers).
@@ -84,6 +168,8 @@ pub struct NodeState {
     pub last_warning: Option<Box<NodeComplaint>>,
     /// Reboots that the kubelet detected, oldest first: its newest `Rebooted` Events.
     pub reboots: Vec<Reboot>,
+    /// Of a node that leaves service.
+    pub remaining: Option<Box<Remaining>>,
 }
 
 impl NodeState {
@@ -99,6 +185,7 @@ impl NodeState {
             complaints: Vec::new(),
             last_warning: None,
             reboots: Vec::new(),
+            remaining: None,
         }
     }
 
@@ -175,4 +262,47 @@ pub struct ReadyTransition {
     pub status: String,
     pub reason: String,
     pub message: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_taint_shows_what_it_announces() {
+        use Announcement::{Interruption, NotInitialized, Removal};
+        let of = |key: &str, effect: &str| {
+            let taint = Taint { key: key.to_owned(), value: String::new(), effect: effect.to_owned(), added: None };
+            taint.announcement()
+        };
+        for (key, expected) in [
+            ("karpenter.sh/disrupted", Some(Removal)),
+            ("karpenter.sh/disruption", Some(Removal)),
+            ("ToBeDeletedByClusterAutoscaler", Some(Removal)),
+            ("karpenter.sh/unregistered", Some(NotInitialized)),
+            ("node.cloudprovider.kubernetes.io/uninitialized", Some(NotInitialized)),
+            ("cloud.google.com/impending-node-termination", Some(Interruption)),
+            ("aws-node-termination-handler/spot-itn", Some(Interruption)),
+            ("aws-node-termination-handler/scheduled-maintenance", Some(Interruption)),
+            ("cloud.google.com/gke-spot", None),
+            ("node.kubernetes.io/unschedulable", None),
+            ("example.com/gpu", None),
+            ("", None),
+        ] {
+            assert_eq!(of(key, "NoSchedule"), expected, "{key}");
+            assert_eq!(of(key, "PreferNoSchedule"), None, "{key}: a preference keeps no pod off");
+        }
+    }
+
+    #[test]
+    fn only_the_cluster_autoscaler_writes_a_time_as_the_value_of_a_taint() {
+        let taint = |key: &str, value: &str| {
+            let taint =
+                Taint { key: key.to_owned(), value: value.to_owned(), effect: "NoSchedule".to_owned(), added: None };
+            taint.since().map(Timestamp::as_second)
+        };
+        assert_eq!(taint("ToBeDeletedByClusterAutoscaler", "1795254900"), Some(1_795_254_900));
+        assert_eq!(taint("ToBeDeletedByClusterAutoscaler", "soon"), None);
+        assert_eq!(taint("example.com/batch", "1795254900"), None);
+    }
 }

@@ -11,6 +11,7 @@ use crate::case::Thresholds;
 use crate::facts::{EventFacts, NodeState, Timestamp};
 use crate::signals::node_condition::NodeCondition;
 use crate::signals::node_event::NodeEvent;
+use crate::signals::node_lifecycle::NodeLifecycle;
 use crate::signals::node_ready;
 use crate::signals::node_ready::Judged;
 
@@ -20,12 +21,21 @@ pub use judgement::{Judgement, judgement};
 
 /// Causes that only nodes have.
 pub(crate) fn known() -> impl Iterator<Item = Known> {
-    catalog::known(NodeCondition::DEFINITION.name).chain(catalog::known(NodeEvent::DEFINITION.name))
+    let of_reports = catalog::known(NodeCondition::DEFINITION.name).chain(catalog::known(NodeEvent::DEFINITION.name));
+    of_reports.chain(catalog::known(NodeLifecycle::DEFINITION.name))
 }
+
+/// Signals of nodes whose causes can have a threshold.
+pub(crate) const PATIENT: [&str; 2] = [NodeCondition::DEFINITION.name, NodeLifecycle::DEFINITION.name];
 
 /// Whether a cause matches Events about a Node with this reason.
 pub fn is_complaint(reason: &str) -> bool {
-    catalog::names_reason(NodeEvent::DEFINITION.name, reason)
+    catalog::names_reason(NodeEvent::DEFINITION.name, reason) || is_announcement(reason)
+}
+
+/// Whether Events about a Node with this reason announce that it leaves service.
+pub(crate) fn is_announcement(reason: &str) -> bool {
+    catalog::names_reason(NodeLifecycle::DEFINITION.name, reason)
 }
 
 /// Components of Kubernetes and of cloud providers. Of their Warning Events about a Node, only those that a cause names
@@ -91,6 +101,7 @@ mod tests {
             created: Some(at(-1440)),
             labels: crate::facts::Labels::default(),
             unschedulable: false,
+            cordon: None,
             taints: Vec::new(),
             allocatable: Resources::default(),
             conditions: vec![Condition {
@@ -245,7 +256,12 @@ mod tests {
     #[test]
     fn out_of_service_taint_means_that_the_machine_is_off() {
         let mut off = node(&[(-600, "True", ""), (0, "Unknown", STOPPED)]);
-        let taint = |key: &str| Taint { key: key.to_owned(), value: String::new(), effect: "NoSchedule".to_owned() };
+        let taint = |key: &str| Taint {
+            key: key.to_owned(),
+            value: String::new(),
+            effect: "NoSchedule".to_owned(),
+            added: None,
+        };
         off.facts.taints =
             vec![taint("node.kubernetes.io/unreachable"), taint("node.cloudprovider.kubernetes.io/shutdown")];
         let incident = judgement(&off, &Thresholds::default(), at(1)).failure.unwrap();

@@ -59,8 +59,13 @@ pub(crate) fn is_about(name: &str) -> bool {
     .any(|word| name.contains(word))
 }
 
+/// The meaning of the XID of a field.
+pub(super) fn known(xid: Option<i64>) -> Option<(&'static str, Effect)> {
+    meaning(u16::try_from(xid?).ok()?)
+}
+
 /// The meaning of an XID. Source: NVIDIA, XID catalog, and the actions that it recommends.
-pub(crate) fn meaning(xid: u16) -> Option<(&'static str, Effect)> {
+fn meaning(xid: u16) -> Option<(&'static str, Effect)> {
     use Effect::{Program, Replace, Reset, Watch};
     Some(match xid {
         13 => ("graphics engine exception", Program),

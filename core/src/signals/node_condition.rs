@@ -2,8 +2,7 @@
 
 mod polarity;
 
-use super::gpu::{self, Effect};
-use super::signal;
+use super::{gpu, signal};
 use crate::facts::{Condition, MACHINE_CONFIG};
 use crate::message::{Message, text};
 
@@ -56,7 +55,7 @@ signal! {
         let Condition { kind, reason, message, .. } = self.condition;
         if gpu::is_about(kind) || gpu::is_about(reason) || gpu::xid(message).is_some() {
             "gpu"
-        } else if kind.contains("Network") {
+        } else if kind.contains("Network") || kind.starts_with("IB") || kind.contains("InfiniBand") {
             "network"
         } else {
             ""
@@ -85,20 +84,14 @@ signal! {
     }
 
     /// What the XID means, such as `GPU has fallen off the bus`; empty if it is not known. Source: NVIDIA XID catalog.
-    "xidMeaning": fn xid_meaning(&self) -> &'static str { self.known_xid().map_or("", |(meaning, _)| meaning) }
+    "xidMeaning": fn xid_meaning(&self) -> &'static str { gpu::known(self.xid()).map_or("", |(meaning, _)| meaning) }
 
     /// What the XID means for pods: `program` (only the program that caused it fails), `reset` (programs on the GPU fail until it
     /// is reset), `replace` (until the node is restarted or replaced), `watch` (they go on); empty if it is not known.
     /// Source: NVIDIA XID catalog.
-    "xidEffect": fn xid_effect(&self) -> &'static str { self.known_xid().map_or("", |(_, effect)| effect.name()) }
+    "xidEffect": fn xid_effect(&self) -> &'static str { gpu::known(self.xid()).map_or("", |(_, effect)| effect.name()) }
 
     /// Whether it is the state that OpenShift's machine-config-daemon reports in an annotation.
     /// Source: Node metadata.annotations[machineconfiguration.openshift.io/state].
     "isMachineConfig": fn is_machine_config(&self) -> bool { self.condition.kind == MACHINE_CONFIG }
-}
-
-impl NodeCondition<'_> {
-    fn known_xid(&self) -> Option<(&'static str, Effect)> {
-        gpu::meaning(u16::try_from(self.xid()?).ok()?)
-    }
 }

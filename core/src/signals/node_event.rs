@@ -1,7 +1,7 @@
 //! The signal `nodeEvent`.
 
 use super::node_condition::short;
-use super::signal;
+use super::{gpu, signal};
 use crate::facts::{NodeComplaint, format_bytes};
 
 signal! {
@@ -34,6 +34,24 @@ signal! {
         let found = bytes_after(&self.event.message, " only found ");
         found.or_else(|| bytes_after(&self.event.message, " but freed ")).unwrap_or_default()
     }
+
+    /// What it is about: `gpu`, or empty. Source: Event reason and message.
+    "area": fn area(&self) -> &'static str {
+        let NodeComplaint { reason, message, .. } = self.event;
+        let is_of_gpu = gpu::is_about(reason) || gpu::is_about(self.event.problem()) || gpu::xid(message).is_some();
+        if is_of_gpu { "gpu" } else { "" }
+    }
+
+    /// Number of the error (XID) that the NVIDIA driver reports. Source: Event reason and message.
+    "xid": fn xid(&self) -> Option<i64> {
+        gpu::xid(&self.event.message).or_else(|| gpu::xid(&self.event.reason)).map(i64::from)
+    }
+
+    /// What the XID means, such as `GPU memory page fault`; empty if it is not known. Source: NVIDIA XID catalog.
+    "xidMeaning": fn xid_meaning(&self) -> &'static str { gpu::known(self.xid()).map_or("", |(meaning, _)| meaning) }
+
+    /// What the XID means for pods, as `nodeCondition.xidEffect`. Source: NVIDIA XID catalog.
+    "xidEffect": fn xid_effect(&self) -> &'static str { gpu::known(self.xid()).map_or("", |(_, effect)| effect.name()) }
 
     /// What emitted it. Source: Event reportingComponent, else source.component.
     "reporter": fn reporter(&self) -> &str { &self.event.reporter }

@@ -96,6 +96,10 @@ signal! {
     /// Whether the node is cordoned. Source: spec.unschedulable.
     "isCordoned": fn is_cordoned(&self) -> bool { self.node.is_some_and(|node| node.facts.unschedulable) }
 
+    /// Whether the node leaves service on purpose: it is cordoned, or an autoscaler or the cloud provider has announced that it
+    /// removes or stops it. Source: spec.unschedulable, spec.taints, status.conditions[VMEventScheduled].
+    "isLeaving": fn is_leaving(&self) -> bool { self.node.is_some_and(|node| node.facts.is_leaving()) }
+
     /// Key of a taint that states that the machine is off; empty if the node has none. Source: spec.taints.
     "offTaint": fn off_taint(&self) -> &str {
         let taints = self.node.iter().flat_map(|node| &node.facts.taints);

@@ -213,7 +213,9 @@ impl World {
             self.reported.capacity.forget_pod(&uid);
         }
         self.cluster.nodes.move_requests(&change);
+        let drained = self.cluster.nodes.drained(&change);
         let mut touched = self.cluster.workloads.moved(&uid, &change);
+        touched.extend(drained.map(|node| (Subject::Node(node), Lane::Resync)));
         touched.extend(self.cluster.network.subjects(affected));
         touched.extend(annotation);
         if change.is_unhealthy {
@@ -235,7 +237,9 @@ impl World {
         self.cluster.lookups.forget(&Subject::Pod(uid.clone()));
         self.reported.capacity.forget_pod(uid);
         self.reported.annotations.forget(&Bearer::Pod(uid.clone()));
+        let drained = self.cluster.nodes.drained(&change);
         let mut touched = self.cluster.workloads.moved(uid, &change);
+        touched.extend(drained.map(|node| (Subject::Node(node), Lane::Resync)));
         let affected = self.cluster.network.pod_removed(uid, &key);
         touched.extend(self.cluster.network.subjects(affected));
         if self.reported.pod_records.summary_entry(&key).is_some_and(|r| *r.subject_uid == **uid) {

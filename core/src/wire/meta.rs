@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time as MetaTime};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
+    ManagedFieldsEntry, ObjectMeta, OwnerReference, Time as MetaTime,
+};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::Interner;
@@ -30,9 +32,10 @@ pub(super) const CERTIFICATES: [&str; 3] =
 /// Annotation with the revision of a ReplicaSet.
 pub(super) const REVISION: &str = "deployment.kubernetes.io/revision";
 
+/// `M` are the `managedFields`, which are as large as the rest of the object.
 #[derive(Default, serde::Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Meta {
+struct Meta<M: Default> {
     name: Name,
     namespace: Name,
     uid: Text,
@@ -45,6 +48,52 @@ struct Meta {
     annotations: Kept,
     finalizers: Texts,
     owner_references: List<OwnerRef>,
+    managed_fields: M,
+}
+
+/// Whether a key is present. The value of a field in `managedFields` is empty.
+#[derive(Debug, Clone, Copy, Default)]
+struct Present(bool);
+
+impl<'de> Deserialize<'de> for Present {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        IgnoredAny::deserialize(d).map(|_| Self(true))
+    }
+}
+
+/// An entry of `managedFields` of a Node.
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Managed {
+    manager: Text,
+    time: Time,
+    fields_v1: Obj<ManagedFields>,
+}
+
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[serde(default)]
+struct ManagedFields {
+    #[serde(rename = "f:spec")]
+    spec: Obj<ManagedSpec>,
+}
+
+#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[serde(default)]
+struct ManagedSpec {
+    #[serde(rename = "f:unschedulable")]
+    unschedulable: Present,
+}
+
+impl Managed {
+    /// The entry, if its manager cordoned the node.
+    fn of_cordon(self) -> Option<ManagedFieldsEntry> {
+        let fields = self.fields_v1.or_default().spec.or_default();
+        fields.unschedulable.0.then(|| ManagedFieldsEntry {
+            manager: self.manager.non_empty(),
+            time: self.time.real().map(MetaTime),
+            ..ManagedFieldsEntry::default()
+        })
+    }
 }
 
 #[derive(Default, serde::Deserialize)]
@@ -148,31 +197,45 @@ pub(super) fn carried(meta: &ObjectMeta) -> Option<Carried> {
 
 /// For `#[serde(deserialize_with)]` on `metadata`.
 pub(super) fn slim<'de, D: Deserializer<'de>>(d: D) -> Result<ObjectMeta, D::Error> {
-    let meta = Obj::<Meta>::deserialize(d)?.or_default();
-    let owners = meta.owner_references.into_iter().map(|o| OwnerReference {
-        api_version: o.api_version.0,
-        kind: o.kind.0,
-        name: o.name.0,
-        uid: o.uid.0,
-        controller: o.controller.0,
-        block_owner_deletion: None,
-    });
-    let owners: Vec<_> = owners.collect();
-    Ok(ObjectMeta {
-        name: meta.name.non_empty(),
-        namespace: meta.namespace.non_empty(),
-        uid: meta.uid.non_empty(),
-        resource_version: meta.resource_version.non_empty(),
-        creation_timestamp: meta.creation_timestamp.real().map(MetaTime),
-        generation: meta.generation.0,
-        deletion_timestamp: meta.deletion_timestamp.real().map(MetaTime),
-        deletion_grace_period_seconds: meta.deletion_grace_period_seconds.0,
-        labels: Some(meta.labels.0).filter(|m| !m.is_empty()),
-        annotations: Some(meta.annotations.0).filter(|m| !m.is_empty()),
-        finalizers: Some(meta.finalizers.0).filter(|l| !l.is_empty()),
-        owner_references: Some(owners).filter(|l| !l.is_empty()),
-        ..ObjectMeta::default()
-    })
+    Ok(Obj::<Meta<IgnoredAny>>::deserialize(d)?.or_default().into_object_meta().0)
+}
+
+/// Like [`slim`], with the entry of `managedFields` for `spec.unschedulable`.
+pub(super) fn slim_with_cordon<'de, D: Deserializer<'de>>(d: D) -> Result<ObjectMeta, D::Error> {
+    let (meta, managed) = Obj::<Meta<List<Managed>>>::deserialize(d)?.or_default().into_object_meta();
+    let cordons: Vec<_> = managed.into_iter().filter_map(Managed::of_cordon).collect();
+    Ok(ObjectMeta { managed_fields: Some(cordons).filter(|l| !l.is_empty()), ..meta })
+}
+
+impl<M: Default> Meta<M> {
+    fn into_object_meta(self) -> (ObjectMeta, M) {
+        let owners = self.owner_references.into_iter().map(|o| OwnerReference {
+            api_version: o.api_version.0,
+            kind: o.kind.0,
+            name: o.name.0,
+            uid: o.uid.0,
+            controller: o.controller.0,
+            block_owner_deletion: None,
+        });
+        let owners: Vec<_> = owners.collect();
+        let managed = self.managed_fields;
+        let meta = ObjectMeta {
+            name: self.name.non_empty(),
+            namespace: self.namespace.non_empty(),
+            uid: self.uid.non_empty(),
+            resource_version: self.resource_version.non_empty(),
+            creation_timestamp: self.creation_timestamp.real().map(MetaTime),
+            generation: self.generation.0,
+            deletion_timestamp: self.deletion_timestamp.real().map(MetaTime),
+            deletion_grace_period_seconds: self.deletion_grace_period_seconds.0,
+            labels: Some(self.labels.0).filter(|m| !m.is_empty()),
+            annotations: Some(self.annotations.0).filter(|m| !m.is_empty()),
+            finalizers: Some(self.finalizers.0).filter(|l| !l.is_empty()),
+            owner_references: Some(owners).filter(|l| !l.is_empty()),
+            ..ObjectMeta::default()
+        };
+        (meta, managed)
+    }
 }
 
 /// Namespace and name of a namespaced object. Without a namespace it is `default`.

@@ -6,15 +6,15 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
 use super::Interner;
-use super::lenient::{Amounts, Flag, List, Name, Obj, Text};
+use super::lenient::{Amounts, Flag, List, Name, Obj, Text, Time};
 use super::meta::{self, WireCondition};
-use crate::facts::{Condition, MACHINE_CONFIG, MACHINE_CONFIG_REASON, NodeFacts, Taint};
+use crate::facts::{Condition, Cordon, MACHINE_CONFIG, MACHINE_CONFIG_REASON, NodeFacts, Taint};
 
 #[derive(Debug, Clone, Default, Deserialize, kube::Resource)]
 #[resource(inherit = k8s_openapi::api::core::v1::Node)]
 #[serde(default)]
 pub struct Node {
-    #[serde(deserialize_with = "meta::slim")]
+    #[serde(deserialize_with = "meta::slim_with_cordon")]
     pub metadata: ObjectMeta,
     spec: Obj<Spec>,
     status: Obj<Status>,
@@ -28,12 +28,13 @@ struct Spec {
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 struct WireTaint {
     key: Text,
     value: Text,
     // One of three values. It becomes part of commands and patches.
     effect: Name,
+    time_added: Time,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -55,6 +56,10 @@ impl Node {
     pub fn into_facts(self, strings: &mut Interner) -> NodeFacts {
         let mut meta = self.metadata;
         let machine_config = machine_config(&meta);
+        let cordon =
+            meta.managed_fields.take().into_iter().flatten().next_back().map(|entry| {
+                Box::new(Cordon { by: entry.manager.unwrap_or_default(), at: entry.time.map(|time| time.0) })
+            });
         let spec = self.spec.or_default();
         let status = self.status.or_default();
         let mut conditions: Vec<Condition> = status.conditions.map(Into::into);
@@ -66,7 +71,13 @@ impl Node {
             created: meta::created(&meta),
             labels: meta.labels.take().into_iter().flatten().collect(),
             unschedulable: spec.unschedulable.is_true(),
-            taints: spec.taints.map(|t| Taint { key: t.key.0, value: t.value.0, effect: t.effect.0 }),
+            cordon: cordon.filter(|_| spec.unschedulable.is_true()),
+            taints: spec.taints.map(|t| Taint {
+                key: t.key.0,
+                value: t.value.0,
+                effect: t.effect.0,
+                added: t.time_added.real(),
+            }),
             // The API server sets allocatable to capacity if the kubelet reports none.
             allocatable: if status.allocatable == Amounts::default() {
                 status.capacity.0
@@ -79,14 +90,19 @@ impl Node {
     }
 }
 
-/// The failure that OpenShift's machine-config-daemon reports in annotations, as a condition: it has none of its own.
+/// The state that OpenShift's machine-config-daemon reports in annotations, as a condition: it has none of its own. `Working`
+/// is an update, the others are failures.
 fn machine_config(meta: &ObjectMeta) -> Option<Condition> {
     let annotations = meta.annotations.as_ref()?;
-    let state =
-        annotations.get(MACHINE_CONFIG).filter(|state| matches!(state.as_str(), "Degraded" | "Unreconcilable"))?;
+    let state = annotations.get(MACHINE_CONFIG)?;
+    let status = match state.as_str() {
+        "Degraded" | "Unreconcilable" => "Degraded",
+        "Working" => "Working",
+        _ => return None,
+    };
     Some(Condition {
         kind: MACHINE_CONFIG.to_owned(),
-        status: "Degraded".to_owned(),
+        status: status.to_owned(),
         reason: state.clone(),
         message: annotations.get(MACHINE_CONFIG_REASON).cloned().unwrap_or_default(),
         last_transition: None,

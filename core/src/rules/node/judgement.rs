@@ -2,8 +2,8 @@
 //! because a node with little disk space keeps its pods running.
 
 use super::finding::{NodeFinding, ReadyTrouble};
-use super::{judge, reboot};
-use crate::api::{Evidence, OtherFinding};
+use super::{is_announcement, judge, reboot};
+use crate::api::{Evidence, OtherFinding, Severity};
 use crate::case::{Thresholds, evidence};
 use crate::facts::{
     Condition, MACHINE_CONFIG, MACHINE_CONFIG_REASON, NodeComplaint, NodeState, Timestamp, after, seconds_between,
@@ -12,6 +12,7 @@ use crate::message::{self, Message, text};
 use crate::rules::catalog;
 use crate::signals::node_condition::{NodeCondition, is_raised};
 use crate::signals::node_event::NodeEvent;
+use crate::signals::node_lifecycle::NodeLifecycle;
 use crate::signals::node_ready::{Judged, joining_until};
 use crate::signals::{Context, Signal, Subject};
 
@@ -39,7 +40,9 @@ pub fn judgement(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> J
     let is_starting = joined.is_some() && !node.facts.is_ready();
     let is_young = joined.is_some();
     let is_held_back = is_young && node.facts.conditions.iter().any(|c| is_raised(c) && is_of_network(c));
-    let beside = if is_silent || is_starting { Vec::new() } else { of_conditions(node, subject, is_young) };
+    let (beside, due) =
+        if is_silent || is_starting { (Vec::new(), None) } else { of_conditions(node, subject, is_young, now) };
+    let (of_lifecycle, lifecycle_due) = of_lifecycle(node, subject, now);
     let of_events = if is_starting { Vec::new() } else { of_events(node, subject, now) };
     let event_ends = of_events.iter().filter_map(|finding| finding.since).map(|last| after(last, COUNTS_FOR)).min();
     let (rebooted, until) = reboot::of(thresholds.language, node, now).unzip();
@@ -54,7 +57,7 @@ pub fn judgement(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> J
         Some(NodeFinding { ready: Some(trouble), ..finding })
     });
     let (incident, beside) = with_root_first(incident, beside);
-    let mut findings = incident.into_iter().chain(beside).chain(of_events).chain(rebooted);
+    let mut findings = incident.into_iter().chain(beside).chain(of_events).chain(of_lifecycle).chain(rebooted);
     let failure = findings.next();
     let others = findings.map(|other| OtherFinding {
         cause: other.cause.to_owned(),
@@ -64,24 +67,52 @@ pub fn judgement(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> J
     Judgement {
         others: others.collect(),
         failure,
-        wake: wake.into_iter().chain(event_ends).chain(until).chain(joined.filter(|_| is_held_back)).min(),
+        wake: [wake, event_ends, until, due, lifecycle_due, joined.filter(|_| is_held_back)]
+            .into_iter()
+            .flatten()
+            .min(),
     }
 }
 
 /// Findings for the conditions other than Ready that report a problem, most severe first.
-/// The network of a young node may still start.
-fn of_conditions(node: &NodeState, subject: Subject<'_>, is_young: bool) -> Vec<NodeFinding> {
+/// The network of a young node may still start. A condition of an agent may be wrong for a moment, so each counts after the
+/// threshold of its cause.
+fn of_conditions(
+    node: &NodeState,
+    subject: Subject<'_>,
+    is_young: bool,
+    now: Timestamp,
+) -> (Vec<NodeFinding>, Option<Timestamp>) {
     let conditions = node.facts.conditions.iter().filter(|c| is_raised(c) && c.kind != "Ready");
     let conditions = conditions.filter(|c| !is_young || !is_of_network(c));
-    ranked(conditions.filter_map(|condition| {
+    due(conditions.filter_map(|condition| {
         let name = &node.facts.name;
         let evidence = if condition.kind == MACHINE_CONFIG {
             evidence::field(format!("node/{name}.metadata.annotations[{MACHINE_CONFIG_REASON}]"), &*condition.message)
         } else {
             evidence::node_condition(name, condition)
         };
-        found(&NodeCondition { condition }, subject, condition.last_transition, evidence)
+        found(&NodeCondition { condition }, subject, condition.last_transition, now, evidence)
     }))
+}
+
+/// Findings for what announces that the node leaves service: recorded without a Warning Event.
+fn of_lifecycle(node: &NodeState, subject: Subject<'_>, now: Timestamp) -> (Vec<NodeFinding>, Option<Timestamp>) {
+    let counts =
+        |event: &NodeComplaint| is_announcement(&event.reason) && seconds_between(event.last, now) < COUNTS_FOR;
+    let all = NodeLifecycle::all(node, counts);
+    let ends = all.iter().filter_map(|one| one.event).map(|event| after(event.last, COUNTS_FOR)).min();
+    let (found, due) = due(all.iter().filter_map(|one| {
+        let source = format!("node/{}.spec", node.facts.name);
+        let evidence = match (one.taint, one.event) {
+            (Some(taint), _) => evidence::field_at(format!("{source}.taints"), taint.to_string(), one.since()),
+            (None, Some(event)) => of_event(node, event),
+            (None, None) => evidence::field_at(format!("{source}.unschedulable"), "true", one.since()),
+        };
+        found(one, subject, one.since(), now, evidence)
+    }));
+    let quiet = |found: NodeFinding| NodeFinding { quiet: found.severity == Severity::Info, ..found };
+    (found.into_iter().map(quiet).collect(), ends.into_iter().chain(due).min())
 }
 
 /// Puts a failure of the kernel before the incident of the Ready condition that it causes: one that began earlier.
@@ -109,15 +140,15 @@ fn is_of_network(condition: &Condition) -> bool {
 
 /// Findings for the Events that still count.
 fn of_events(node: &NodeState, subject: Subject<'_>, now: Timestamp) -> Vec<NodeFinding> {
-    let mut events: Vec<_> = node.complaints.iter().filter(|e| seconds_between(e.last, now) < COUNTS_FOR).collect();
+    let counts = |e: &&NodeComplaint| !is_announcement(&e.reason) && seconds_between(e.last, now) < COUNTS_FOR;
+    let mut events: Vec<_> = node.complaints.iter().filter(counts).collect();
     // Of Events with the same cause, one that only reports a timeout has the least information.
     let is_timeout = |event: &NodeComplaint| Message::parse(&event.message).class_name() == "timeout";
     events.sort_by_cached_key(|event| (is_timeout(event), std::cmp::Reverse(event.last)));
-    ranked(
-        events
-            .into_iter()
-            .filter_map(|event| found(&NodeEvent { event }, subject, Some(event.last), of_event(node, event))),
-    )
+    let found = events
+        .into_iter()
+        .filter_map(|event| found(&NodeEvent { event }, subject, Some(event.last), now, of_event(node, event))?.ok());
+    ranked(found)
 }
 
 fn of_event(node: &NodeState, event: &NodeComplaint) -> Evidence {
@@ -125,16 +156,36 @@ fn of_event(node: &NodeState, event: &NodeComplaint) -> Evidence {
     evidence::field_at(source, &event.message, Some(event.last))
 }
 
-/// The finding of an occurrence, and the index of its cause among those of the signal.
+/// A finding, and the index of its cause among those of the signal; or the time when its threshold ends.
+type Found = Result<(usize, NodeFinding), Timestamp>;
+
+/// The finding of an occurrence that began at `since`.
 fn found(
     signal: &dyn Signal,
     subject: Subject<'_>,
     since: Option<Timestamp>,
+    now: Timestamp,
     evidence: Evidence,
-) -> Option<(usize, NodeFinding)> {
+) -> Option<Found> {
     let context = Context::new(subject, None, signal);
     let (place, cause) = catalog::first(&context)?;
-    Some((place, NodeFinding::of(&cause, &context, since, vec![evidence])))
+    let thresholds = subject.thresholds();
+    let usual = if thresholds.patient { cause.threshold(thresholds, &context) } else { 0 };
+    let due = since.map(|since| after(since, thresholds.of(cause.name(), usual))).filter(|due| now < *due);
+    let finding = || (place, NodeFinding::of(&cause, &context, since, vec![evidence]));
+    Some(due.map_or_else(|| Ok(finding()), Err))
+}
+
+/// The findings whose threshold has passed, ranked, and the time when the next one passes.
+fn due(found: impl Iterator<Item = Found>) -> (Vec<NodeFinding>, Option<Timestamp>) {
+    let (mut passed, mut next) = (Vec::new(), None);
+    for one in found {
+        match one {
+            Ok(finding) => passed.push(finding),
+            Err(at) => next = next.into_iter().chain([at]).min(),
+        }
+    }
+    (ranked(passed.into_iter()), next)
 }
 
 /// Sorts by severity and keeps the first finding of each cause.

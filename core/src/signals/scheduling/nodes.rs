@@ -9,12 +9,10 @@ use std::sync::Arc;
 use super::labels::{Unmet, unmet};
 use super::resource::Resource;
 use super::words::Check;
-use crate::facts::{NodeState, PodFacts, Resources, Taint};
+use crate::facts::{CORDON_TAINT, NodeState, PodFacts, Resources, Taint};
 
 /// Taints of control plane nodes, which keep workloads off them.
 const CONTROL_PLANE: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
-/// The taint that a cordon adds.
-const CORDON_TAINT: &str = "node.kubernetes.io/unschedulable";
 /// Prefixes of taints that the node controllers set for a node's state (`node.kubernetes.io/not-ready`). Such a node
 /// needs a repair, not a toleration.
 const STATE_TAINTS: [&str; 2] = ["node.kubernetes.io/", "node.cloudprovider.kubernetes.io/"];
@@ -57,7 +55,8 @@ impl<'a> NodeView<'a> {
     fn new(pod: &PodFacts, asks: &Resources, state: &'a NodeState) -> Self {
         let facts = &state.facts;
         let tolerated = |taint: &Taint| pod.tolerations.iter().any(|t| taint.tolerated_by(t));
-        let cordon = Taint { key: CORDON_TAINT.to_owned(), value: String::new(), effect: "NoSchedule".to_owned() };
+        let cordon =
+            Taint { key: CORDON_TAINT.to_owned(), value: String::new(), effect: "NoSchedule".to_owned(), added: None };
         Self {
             state,
             shortfalls: shortfalls(asks, state),

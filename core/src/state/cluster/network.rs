@@ -282,6 +282,22 @@ impl NetworkState {
         subjects.collect()
     }
 
+    /// A budget that allows no eviction, and a pod of it on this node.
+    pub(in crate::state) fn blocked_on(&self, node: &str) -> Option<(&ObjectKey, &ObjectKey)> {
+        let budgets = self.objects.get(&NetworkKind::PodDisruptionBudget)?.iter();
+        budgets
+            .filter_map(|(key, object)| match object {
+                NetworkObject::Budget(budget) => Some((key, budget)),
+                _ => None,
+            })
+            .filter(|(_, budget)| budget.status.is_some_and(|status| status.expected_pods > 0 && status.allowed <= 0))
+            .find_map(|(key, budget)| {
+                let mut pods = self.network.pods_in(&key.namespace);
+                let pod = pods.find(|pod| pod.node.as_deref() == Some(node) && budget.selects(&pod.labels))?;
+                Some((key, &pod.key))
+            })
+    }
+
     /// A node was cordoned or uncordoned.
     pub(in crate::state) fn cordoned(&self) -> Affected {
         self.all(&[NetworkKind::PodDisruptionBudget])

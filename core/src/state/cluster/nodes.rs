@@ -6,8 +6,8 @@ use std::sync::Arc;
 use super::pods::{Moved, Place};
 use crate::case::Thresholds;
 use crate::facts::{
-    EventFacts, NodeComplaint, NodeFacts, NodeState, ReadyTransition, Reboot, Resources, SystemOom, Timestamp,
-    seconds_between,
+    EventFacts, NodeComplaint, NodeFacts, NodeState, ReadyTransition, Reboot, Remaining, Resources, SystemOom,
+    Timestamp, seconds_between,
 };
 use crate::message::text;
 use crate::rules::node;
@@ -235,6 +235,21 @@ impl Nodes {
         if let Some(node) = self.by_name.get_mut(name) {
             node.not_ready_events = count;
         }
+    }
+
+    /// Sets the pods that a node that leaves service still has.
+    pub(in crate::state) fn remain(&mut self, name: &str, remaining: Option<Box<Remaining>>) {
+        if let Some(node) = self.by_name.get_mut(name) {
+            node.remaining = remaining;
+        }
+    }
+
+    /// The node that a pod has left or ends on, if that node leaves service.
+    pub(in crate::state) fn drained(&self, moved: &Moved) -> Option<Arc<str>> {
+        let before = moved.before.as_ref()?;
+        let is_same = |after: &Place| (after.over, after.deleting) == (before.over, before.deleting);
+        let name = before.node.as_deref().filter(|_| !moved.after.as_ref().is_some_and(is_same))?;
+        self.by_name.get(name).filter(|node| node.facts.is_leaving()).map(|_| name.clone())
     }
 
     /// The present findings of a node.

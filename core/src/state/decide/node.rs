@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use crate::api::{
     AffectedWorkload, DiagnosisKind, FlappingReport, Head, LastWords, NodeDiagnosisSpec, NodeDiagnosisStatus,
-    ReadyChange,
+    ReadyChange, Severity,
 };
 use crate::case::Category;
-use crate::facts::{Lookup, NodeState, ReadyTransition, Timestamp};
+use crate::facts::{Lookup, NodeState, ReadyTransition, Remaining, Timestamp, WorkloadKind};
 use crate::message::text;
 use crate::reconcile;
-use crate::reconcile::{DiagnosisKey, Object, Plan, node_and_workload};
+use crate::reconcile::{DiagnosisKey, Object, Plan, Record, node_and_workload};
 use crate::rules;
 use crate::rules::node::{Flapping, NodeFinding};
 use crate::state::cluster::lookups;
@@ -53,6 +53,8 @@ fn plan_for_node(world: &mut World, name: &Arc<str>, now: Timestamp) -> Plan {
     if let Some(plan) = world.reported.node_records.overdue(&key.object, world.settings.policy.language, now) {
         return plan;
     }
+    let remaining = remaining(world, name).map(Box::new);
+    world.cluster.nodes.remain(name, remaining);
     let judged = world.cluster.nodes.judged(name, &world.settings.thresholds, now);
     let last = world.reported.node_records.get(&key.object);
     let Some((node, judged)) = world.cluster.nodes.get(name).zip(judged) else {
@@ -64,6 +66,11 @@ fn plan_for_node(world: &mut World, name: &Arc<str>, now: Timestamp) -> Plan {
                 || rules::is_ignored(found.cause, "", Some(&node.facts.labels)) =>
         {
             node_and_workload::ignored(last.as_ref(), &world.settings.policy, now)
+        }
+        // A note, such as of a cordon, does not keep a failure active that is over.
+        Some(found) if found.severity == Severity::Info && last.as_ref().is_some_and(is_failure) => {
+            let plan = node_and_workload::recovered(last.as_ref(), set_recovered, true, &world.settings.policy, now);
+            Plan { wake: earliest(plan.wake, Some(crate::facts::after(now, 1))), ..plan }
         }
         Some(found) => {
             let quiet = found.quiet;
@@ -87,6 +94,31 @@ fn plan_for_node(world: &mut World, name: &Arc<str>, now: Timestamp) -> Plan {
     };
     plan.wake = earliest(plan.wake, judged.wake);
     plan
+}
+
+/// Whether the diagnosis reports a present failure, and not only a note.
+fn is_failure(record: &Record) -> bool {
+    record.is_active() && record.object.head().severity != Severity::Info
+}
+
+/// The pods on a node that leaves service, and a budget that keeps one of them there.
+fn remaining(world: &World, name: &Arc<str>) -> Option<Remaining> {
+    world.cluster.nodes.get(name).filter(|node| node.facts.is_leaving())?;
+    let mut remaining = Remaining::default();
+    for place in world.cluster.pods.places_on(name).filter(|place| !place.over) {
+        let is_evicted = match &place.siblings_of_workload.workload {
+            Some(workload) => *workload.kind != *WorkloadKind::DaemonSet.as_str(),
+            // The name of a pod that a kubelet reads from a manifest ends with that of its node.
+            None => !place.key().name.ends_with(&**name),
+        };
+        remaining.pods += u32::from(is_evicted);
+        remaining.ending += u32::from(is_evicted && place.deleting);
+    }
+    if let Some((budget, pod)) = world.cluster.network.blocked_on(name) {
+        remaining.budget = budget.to_string();
+        remaining.blocked = pod.to_string();
+    }
+    Some(remaining)
 }
 
 /// Fills in the affected pods. `is_back`: the node is flapping but currently Ready, so only pods that are not Ready

@@ -57,11 +57,16 @@
 - NoNodes
 - NoSchedulerForPod
 - NodeFeaturesMissing
+- NodeGpuError
 - NodeMissingCapacity
 - NodeNameMismatch
 - NodeNameMissingNode
+- NodeNetworkProblem
+- NodeNotInitialized
+- NodeProblem
 - NodeRuntimeNotReady
 - NodeSelectorMismatch
+- NodeServicesRestarting
 - NodeShutdown
 - NodeShutdownTerminated
 - NodeShuttingDown
