@@ -12,9 +12,11 @@
 - CniPluginFailed
 - ContainerCreatingTooLong
 - ContainerNameReserved
+- CsiDriverNotOnNode
 - CsiDriverNotRegistered
 - CsiNodeNotInitialized
 - DeviceTaintEviction
+- DeviceUnhealthy
 - DiskConflict
 - DraClaimUnallocatable
 - EphemeralPvcPending
@@ -69,6 +71,7 @@
 - NodesUnschedulable
 - PodAffinityUnsatisfied
 - PodAntiAffinityConflict
+- PodCertificateNotIssued
 - PodGcOrphan
 - PodNetworkAnnotationInvalid
 - PreFilterNodesDisjoint
