@@ -6,6 +6,7 @@
 mod annotation;
 mod custom_kind;
 mod event;
+mod health;
 mod labels;
 mod manager;
 mod names;
@@ -29,6 +30,7 @@ use serde::{Deserialize, Serialize};
 pub use annotation::{Carried, DIAGNOSIS};
 pub use custom_kind::CustomKind;
 pub use event::{EventFacts, Regarding};
+pub use health::{UnhealthyDevice, VolumeFault};
 pub use jiff::Timestamp;
 pub use labels::Labels;
 pub use manager::{ARGO_CD_TRACKING, HELM_RELEASE, Manager};
@@ -42,8 +44,8 @@ pub use object_fields::{FieldPaths, KindFields, ObjectFields};
 pub use overrides::{IGNORE, NEVER_READY_AFTER, Overrides, parse_duration};
 pub use pod::{
     Condition, Container, ContainerRef, EnvRef, Expression, HostPort, KeyItem, Mount, Operator, Owner, Phase, PodFacts,
-    PodTerm, Port, Probe, ProbeHandler, ProbeKind, RefKind, RestartPolicy, SelectorTerm, State, Terminated, Toleration,
-    Volume, VolumeSource,
+    PodTerm, Port, Probe, ProbeHandler, ProbeKind, RefKind, RestartPolicy, RestartRule, SelectorTerm, State,
+    Terminated, Toleration, TolerationOperator, Volume, VolumeSource,
 };
 pub use quantity::{format_bytes, format_cpu, parse_bytes, parse_cpu};
 pub use resources::Resources;

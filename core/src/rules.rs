@@ -21,7 +21,7 @@ use crate::case::Recovery;
 use crate::facts::Labels;
 pub(crate) use crate::signals::termination::log_line::needed as log_needed;
 use crate::signals::{
-    Source, admission, claim, container_creation, container_start, deletion, disruption, eviction, image_pull,
+    Source, admission, claim, container_creation, container_start, deletion, device, disruption, eviction, image_pull,
     init_container, missing_node, node_ready, pod_end, pod_failure, probe, program_error, readiness_gate, resize,
     sandbox, scheduling, sidecar, slow_restarts, termination, unknown as last_resort, volume,
 };
@@ -50,6 +50,7 @@ pub(crate) const SIGNALS: &[&Source] = &[
     &sandbox::SOURCE,
     &image_pull::SOURCE,
     &container_start::SOURCE,
+    &device::SOURCE,
     &probe::SOURCE,
     &program_error::SOURCE,
     &termination::SOURCE,

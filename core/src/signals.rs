@@ -11,6 +11,7 @@ pub(crate) mod cron_job;
 mod csi;
 mod deferred;
 pub(crate) mod deletion;
+pub(crate) mod device;
 pub(crate) mod disruption;
 pub(crate) mod disruption_budget;
 pub(crate) mod eviction;
@@ -204,6 +205,7 @@ pub const ALL: &[&Definition] = &[
     &container_start::ContainerStart::DEFINITION,
     &cron_job::CronJob::DEFINITION,
     &deletion::Deletion::DEFINITION,
+    &device::Device::DEFINITION,
     &disruption::Disruption::DEFINITION,
     &disruption_budget::DisruptionBudget::DEFINITION,
     &eviction::Eviction::DEFINITION,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Action, Ask, Undo};
 use crate::case::Remedy;
-use crate::facts::{PodFacts, Taint, Toleration};
+use crate::facts::{PodFacts, Taint, Toleration, TolerationOperator};
 
 pub(super) const ACTION: Action = Action {
     name: "add-toleration",
@@ -35,7 +35,7 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
 /// whole.
 fn tolerations(pod: &PodFacts, taints: &[&Taint]) -> Vec<Value> {
     let own = pod.tolerations.iter().filter(|t| !is_added(t)).map(|t| {
-        let mut out = json!({"operator": if t.exists { "Exists" } else { "Equal" }});
+        let mut out = json!({"operator": t.operator.as_str()});
         let mut set = |field: &str, value: &str| {
             if !value.is_empty() {
                 out[field] = json!(value);
@@ -58,5 +58,7 @@ fn tolerations(pod: &PodFacts, taints: &[&Taint]) -> Vec<Value> {
 
 /// Whether admission or the DaemonSet controller adds this toleration to every pod. These are in no template.
 fn is_added(t: &Toleration) -> bool {
-    t.exists && t.key.starts_with("node.kubernetes.io/") && (t.seconds == Some(300) || t.seconds.is_none())
+    t.operator == TolerationOperator::Exists
+        && t.key.starts_with("node.kubernetes.io/")
+        && (t.seconds == Some(300) || t.seconds.is_none())
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Condition, Labels, Resources, Timestamp, Toleration};
+use super::{Condition, Labels, Resources, Timestamp, Toleration, TolerationOperator};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct NodeFacts {
@@ -127,11 +127,22 @@ impl Taint {
         self.added.or_else(|| of_value().filter(|_| self.key == TO_BE_DELETED))
     }
 
-    /// Toleration as defined by the API (`ToleratesTaint` in k8s.io/component-helpers).
+    /// Toleration as defined by the API (`ToleratesTaint` in k8s.io/api/core/v1).
     pub fn tolerated_by(&self, toleration: &Toleration) -> bool {
         (toleration.effect.is_empty() || toleration.effect == self.effect)
             && (toleration.key.is_empty() || toleration.key == self.key)
-            && (toleration.exists || (!toleration.key.is_empty() && toleration.value == self.value))
+            && (toleration.operator == TolerationOperator::Exists || !toleration.key.is_empty())
+            && self.has_tolerated_value(toleration)
+    }
+
+    fn has_tolerated_value(&self, toleration: &Toleration) -> bool {
+        let numbers = || Some((self.value.parse::<i64>().ok()?, toleration.value.parse::<i64>().ok()?));
+        match toleration.operator {
+            TolerationOperator::Exists => true,
+            TolerationOperator::Equal => toleration.value == self.value,
+            TolerationOperator::Lt => numbers().is_some_and(|(taint, limit)| taint < limit),
+            TolerationOperator::Gt => numbers().is_some_and(|(taint, limit)| taint > limit),
+        }
     }
 }
 
@@ -304,5 +315,23 @@ mod tests {
         assert_eq!(taint("ToBeDeletedByClusterAutoscaler", "1795254900"), Some(1_795_254_900));
         assert_eq!(taint("ToBeDeletedByClusterAutoscaler", "soon"), None);
         assert_eq!(taint("example.com/batch", "1795254900"), None);
+    }
+
+    #[test]
+    fn tolerations_compare_numbers() {
+        let taint = |value: &str| Taint { key: "sla".into(), value: value.into(), effect: "NoExecute".into(), added: None };
+        let tolerates = |operator: &str, value: &str, of: &str| {
+            let toleration = Toleration {
+                key: "sla".into(),
+                operator: TolerationOperator::parse(operator),
+                value: value.into(),
+                effect: String::new(),
+                seconds: None,
+            };
+            taint(of).tolerated_by(&toleration)
+        };
+        assert!(tolerates("Gt", "900", "950") && !tolerates("Gt", "900", "900") && !tolerates("Gt", "900", "high"));
+        assert!(tolerates("Lt", "900", "850") && !tolerates("Lt", "900", "950"));
+        assert!(tolerates("", "950", "950") && !tolerates("Equal", "900", "950") && tolerates("Exists", "", "950"));
     }
 }

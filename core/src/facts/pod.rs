@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Carried, Labels, ObjectKey, Overrides, Resources, Timestamp};
+use super::{Carried, Labels, ObjectKey, Overrides, Resources, Timestamp, UnhealthyDevice, VolumeFault};
 use crate::api::ContainerType;
 
 /// The fields of a Pod that rules read.
@@ -38,6 +38,8 @@ pub struct PodFacts {
     pub scheduling_gates: Vec<String>,
     /// ResourceClaims (or their templates) in `spec.resourceClaims`.
     pub resource_claims: Vec<String>,
+    /// The PodGroup in `spec.schedulingGroup` (1.36+) or `spec.workloadRef` (1.35).
+    pub pod_group: Option<Arc<str>>,
     pub node_selector: Labels,
     /// `requiredDuringSchedulingIgnoredDuringExecution` of the node affinity. The terms are alternatives.
     pub node_affinity: Vec<SelectorTerm>,
@@ -54,6 +56,8 @@ pub struct PodFacts {
     pub overhead: Resources,
     /// Pod-level `spec.resources.requests` (1.34+), which override the sum of the containers.
     pub pod_requests: Resources,
+    /// Pod-level `spec.resources.limits.memory` (1.34+), which all containers share.
+    pub pod_memory_limit: Option<i64>,
     pub termination_grace_seconds: i64,
     pub active_deadline_seconds: Option<i64>,
     pub readiness_gates: Vec<String>,
@@ -76,6 +80,7 @@ pub struct PodFacts {
     pub start_time: Option<Timestamp>,
     pub nominated_node: Option<Arc<str>>,
     pub conditions: Vec<Condition>,
+    pub volume_faults: Vec<VolumeFault>,
 }
 
 impl PodFacts {
@@ -128,7 +133,8 @@ impl PodFacts {
         let ended_badly = apps().any(|c| matches!(&c.state, State::Terminated(end) if end.exit_code != 0));
         let stay_ended = apps().all(|c| {
             let policy = c.effective_restart_policy(self.restart_policy);
-            matches!(c.state, State::Terminated(_)) && policy == RestartPolicy::Never && !c.has_restart_rules
+            matches!(&c.state, State::Terminated(end) if !c.is_restarted_by_rule(end.exit_code))
+                && policy == RestartPolicy::Never
         });
         ended_badly && stay_ended
     }
@@ -248,8 +254,8 @@ pub struct Container {
     pub has_pre_stop: bool,
     /// Restart policy of the container itself (`Always` of a sidecar, or any in 1.34+), if set.
     pub restart_policy: Option<RestartPolicy>,
-    /// Whether `restartPolicyRules` can restart it independently of the policy (1.34+).
-    pub has_restart_rules: bool,
+    /// `restartPolicyRules`, which come before the policy (1.34+).
+    pub restart_rules: Vec<RestartRule>,
 
     /// Whether the status contains this container. Before that, the kubelet has not reported it.
     pub reported: bool,
@@ -259,9 +265,25 @@ pub struct Container {
     pub ready: bool,
     pub started: Option<bool>,
     pub restart_count: u32,
+    pub unhealthy_devices: Vec<UnhealthyDevice>,
+}
+
+/// A rule of a container that restarts it for some exit codes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RestartRule {
+    /// Whether it restarts all containers of the pod (1.35+).
+    pub restarts_all: bool,
+    /// Whether it is for all exit codes except these.
+    pub except: bool,
+    pub exit_codes: Vec<i32>,
 }
 
 impl Container {
+    /// Whether one of its restart rules restarts it after this exit code.
+    pub fn is_restarted_by_rule(&self, exit_code: i32) -> bool {
+        self.restart_rules.iter().any(|rule| rule.exit_codes.contains(&exit_code) != rule.except)
+    }
+
     /// The innermost mount above `path`.
     pub fn mount_over(&self, path: &str) -> Option<&Mount> {
         let holds = |mount: &&Mount| {
@@ -607,12 +629,42 @@ pub enum Operator {
     Other,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum TolerationOperator {
+    #[default]
+    Equal,
+    Exists,
+    /// Less than, as numbers (1.35+).
+    Lt,
+    /// Greater than, as numbers (1.35+).
+    Gt,
+}
+
+impl TolerationOperator {
+    pub fn parse(text: &str) -> Self {
+        match text {
+            "Exists" => Self::Exists,
+            "Lt" => Self::Lt,
+            "Gt" => Self::Gt,
+            _ => Self::Equal,
+        }
+    }
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Equal => "Equal",
+            Self::Exists => "Exists",
+            Self::Lt => "Lt",
+            Self::Gt => "Gt",
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Toleration {
     /// Empty matches all keys (with `Exists`).
     pub key: String,
-    /// `Equal` (the default) or `Exists`.
-    pub exists: bool,
+    pub operator: TolerationOperator,
     pub value: String,
     /// Empty matches all effects.
     pub effect: String,

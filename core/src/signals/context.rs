@@ -26,6 +26,11 @@ pub const CONTEXT: &[&Definition] = &[
             field("serviceAccount", FieldType::Text, "Its service account. Source: spec.serviceAccountName."),
             field("isBare", FieldType::Flag, "Whether it has no controller. Source: metadata.ownerReferences."),
             field("ofJob", FieldType::Flag, "Whether its controller is a Job. Source: metadata.ownerReferences."),
+            field(
+                "memoryLimit",
+                FieldType::Text,
+                "The memory limit that all its containers share, as a quantity; empty if it has none. Source: spec.resources.limits.memory.",
+            ),
             field("hostNetwork", FieldType::Flag, "Whether it uses the network of its node. Source: spec.hostNetwork."),
         ],
     },
@@ -163,6 +168,7 @@ impl Context<'_> {
             "serviceAccount" => pod.map(|pod| &*pod.service_account).into(),
             "isBare" => pod.is_some_and(|pod| pod.owner.is_none()).into(),
             "ofJob" => pod.is_some_and(PodFacts::is_of_job).into(),
+            "memoryLimit" => pod.and_then(|pod| pod.pod_memory_limit.map(format_bytes)).into(),
             "hostNetwork" => pod.is_some_and(|pod| pod.host_network).into(),
             _ => return None,
         })

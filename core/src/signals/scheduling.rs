@@ -178,6 +178,10 @@ signal! {
     /// The most that this container may request, as a quantity.
     "lowerTo": fn lower_to(&self) -> &str { self.of_room(|room| &room.lower.amount).unwrap_or_default() }
 
+    /// The most that the pod as a whole may request of it, as a quantity; empty if it has no request of its own, or if its
+    /// containers request more. Source: spec.resources.requests.
+    "lowerPodTo": fn lower_pod_to(&self) -> &str { self.of_room(|room| &room.lower_pod).unwrap_or_default() }
+
     /// Another resource whose request has to be lower too.
     "alsoLower": fn also_lower(&self) -> &str { self.of_room(|room| &room.also_lower.resource).unwrap_or_default() }
 
@@ -440,6 +444,33 @@ signal! {
         i64::try_from(self.case.pod.resource_claims.len()).unwrap_or(i64::MAX)
     }
 
+    /// Extended resources that the pod requests, with their amounts: `nvidia.com/gpu: 2`; empty if it requests none. A
+    /// DeviceClass can offer them by DRA (Kubernetes 1.36 and later). Source: resources.requests.
+    "extendedResources": fn extended_resources(&self) -> String {
+        let requested = self.case.pod.effective_requests().extended;
+        let of_devices = requested.iter().filter(|(name, _)| name.contains('/') && !name.starts_with("hugepages-"));
+        let all: Vec<String> = of_devices.map(|(name, amount)| format!("{name}: {amount}")).collect();
+        names(all.iter().map(String::as_str))
+    }
+
+    /// The PodGroup whose pods are only placed together; empty if the pod belongs to none.
+    /// Source: spec.schedulingGroup.podGroupName, before Kubernetes 1.36 spec.workloadRef.podGroup.
+    "podGroup": fn pod_group(&self) -> &str { self.case.pod.pod_group.as_deref().unwrap_or_default() }
+
+    /// How many pods of the group must fit at once; not known where the scheduler does not report it. Source: `minCount (N)` in
+    /// the scheduler's message.
+    "minCount": fn min_count(&self) -> Option<u32> { Some(self.gang_counts()?.0) }
+
+    /// How many pods of the group are placed or may be. Source: `N scheduled, N remaining` in the scheduler's message.
+    "fitCount": fn fit_count(&self) -> Option<u32> { Some(self.gang_counts()?.1) }
+
+    /// The CSI driver that nodes lack; empty if the scheduler names none.
+    /// Source: `CSI driver is not installed on the node` in the scheduler's message.
+    "csiDriver": fn csi_driver(&self) -> String {
+        let driver = self.analysis().and_then(|a| a.text_of(Check::CsiDriver)?.split_once(" CSI driver"));
+        driver.map_or_else(String::new, |(driver, _)| message::name(driver, 60))
+    }
+
     /// Labels of the pods in the required pod affinity or anti-affinity; empty unless exactly one term selects some. At most 60
     /// characters. Source: spec.affinity.podAffinity, or podAntiAffinity where that is the check.
     "affinityLabels": fn affinity_labels(&self) -> String {
@@ -528,6 +559,10 @@ signal! {
 }
 
 impl<'a> Scheduling<'a> {
+    fn gang_counts(&self) -> Option<(u32, u32)> {
+        words::gang_counts(self.analysis()?.text_of(Check::Gang)?)
+    }
+
     /// What an autoscaler does for a pod that no node fits.
     fn scale_up(&self) -> Option<&scale_up::ScaleUp<'a>> {
         let read = || matches!(self.state, State::Unschedulable { .. }).then(|| scale_up::read(self.case))?;

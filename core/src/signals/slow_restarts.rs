@@ -76,7 +76,7 @@ fn is_failure(case: &Case<'_>, container: &Container, run: &Terminated) -> bool 
     let unwanted = run.exit_code != 0
         || run.reason == end::OOM_KILLED
         || container.effective_restart_policy(case.pod.restart_policy) == RestartPolicy::Always;
-    own && unwanted
+    own && unwanted && !container.is_restarted_by_rule(run.exit_code)
 }
 
 impl SlowRestarts<'_> {

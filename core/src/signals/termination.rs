@@ -144,7 +144,7 @@ signal! {
     "staysTerminated": fn stays_terminated(&self) -> bool {
         let container = self.container;
         let never = container.effective_restart_policy(self.case.pod.restart_policy) == RestartPolicy::Never;
-        never && !container.has_restart_rules && matches!(container.state, State::Terminated(_))
+        never && matches!(&container.state, State::Terminated(end) if !container.is_restarted_by_rule(end.exit_code))
     }
 
     /// Reason that the runtime reports, such as `Error` or `OOMKilled`. Source: state.terminated.reason.

@@ -1,7 +1,7 @@
 //! The signal `unknown`.
 
 use super::scheduling::report;
-use super::termination::end::{crash, disruption, is_recent, is_unrecorded};
+use super::termination::end::{crash, disruption, is_by_rule, is_recent, is_unrecorded};
 use super::{Matched, PodSignal, Source, lasting, signal, warning};
 use crate::api::{ContainerType, Evidence};
 use crate::case::ownership::{JobState, job_state};
@@ -169,10 +169,14 @@ fn failing<'a>(case: &Case<'a>, container: &'a Container) -> Option<What<'a>> {
     if is_unrecorded(case, container) && (container.waiting().is_some() || is_put_off()) {
         return Some(What::Unrecorded(container));
     }
+    let by_rule = |end: &Terminated| is_by_rule(case, container, end);
     match &container.state {
         State::Terminated(_) => {
             let run = crash(case, container).filter(|run| run.exit_code != 143)?;
             Some(What::Ended(container, run))
+        }
+        State::Waiting { reason, .. } if reason == "CrashLoopBackOff" && container.last_end().is_some_and(by_rule) => {
+            None
         }
         State::Waiting { reason, .. } if !BENIGN.contains(&reason.as_str()) => Some(What::Waits(container)),
         _ => None,

@@ -7,26 +7,26 @@ use super::sandbox::{self, is_being_set_up};
 use super::{Matched, PodSignal, Source, deferred, lasting, signal};
 use crate::api::Evidence;
 use crate::case::{Case, RootKind, evidence, roots};
-use crate::facts::{EventFacts, Timestamp, VolumeSource, seconds_between};
-use crate::message::{self, Message, between, quoted_after};
+use crate::facts::{EventFacts, Timestamp, VolumeFault, VolumeSource, seconds_between};
+use crate::message::{self, Message, between, quoted_after, text};
 
 signal! {
     /// A volume that cannot be attached, mounted or resized while the pod waits for it, one occurrence a volume; or a fault
     /// of a mounted volume, while the pod is not ready.
     /// Source: the newest Event of each volume: FailedMount, FailedAttachVolume, FailedMapVolume,
     /// FailedMountOnFilesystemMismatch, VolumePermissionChangeInProgress, VolumeResizeFailed, FileSystemResizeFailed,
-    /// VolumeConditionAbnormal.
+    /// VolumeConditionAbnormal. Or status.volumeHealth (1.37+), whose reason here is also VolumeConditionAbnormal.
     pub(crate) struct Volume<'a> as "volume" {
         case: &'a Case<'a>,
-        event: &'a EventFacts,
+        report: Report<'a>,
         refused: Option<&'a EventFacts>,
         parsed: OnceCell<Message<'a>>,
     }
-    reason: |of| &of.event.reason, message: &of.event.message;
+    reason: |of| of.kind(), message: of.words();
 
     /// The volume: its name in the pod, or that of its PersistentVolume, at most 45 characters; empty if the message
     /// names none. Source: message of the Event.
-    "name": fn name(&self) -> String { volume_of(&self.event.message).map(|name| message::name(name, 45)).unwrap_or_default() }
+    "name": fn name(&self) -> String { self.volume().map(|name| message::name(name, 45)).unwrap_or_default() }
 
     /// The volumes that are not mounted yet, separated by blanks; empty if the message lists none.
     /// Source: `unmounted volumes=[...]` in the message of the kubelet's sync.
@@ -50,21 +50,30 @@ signal! {
             "disks must be in the same zone",
             "zone does not match",
         ];
-        let lower = self.event.message.to_ascii_lowercase();
+        let lower = self.words().to_ascii_lowercase();
         WORDS.iter().any(|words| lower.contains(words))
     }
 
     /// Whether the newest try is refused because an earlier operation on the volume has not finished, or to slow retries
     /// down. The message is that of the earlier operation, if its Event is known.
-    "isDeferred": fn is_deferred(&self) -> bool { self.refused.is_some() || message::is_deferred(&self.event.message) }
+    "isDeferred": fn is_deferred(&self) -> bool { self.refused.is_some() || message::is_deferred(self.words()) }
 
     /// The error of the message with its operation and object, at most 120 characters, without the volume.
-    "error": fn error(&self) -> String { self.shortened(self.parsed()) }
+    "error": fn error(&self) -> String {
+        match self.report {
+            Report::Event(_) => self.shortened(self.parsed()),
+            Report::Fault(fault) => {
+                let VolumeFault { volume, status, reason, .. } = fault;
+                let message = if fault.message.is_empty() { String::new() } else { format!(": {}", fault.message) };
+                text::line(&format!("volume {volume} is {status} ({reason}){message}"), 120)
+            }
+        }
+    }
 
     /// What the mount command printed, at most 120 characters; the error of the message where it ran none.
     /// Source: `Output:` in the message, k8s.io/mount-utils.
     "mountOutput": fn mount_output(&self) -> String {
-        match self.event.message.split_once("Output: ") {
+        match self.words().split_once("Output: ") {
             Some((_, output)) => self.shortened(&Message::parse(output)),
             None => self.error(),
         }
@@ -72,14 +81,14 @@ signal! {
 
     /// Host of the server in what was to be mounted; empty if it is none. Source: the same message.
     "server": fn server(&self) -> &str {
-        let device = device(&self.event.message).unwrap_or_default();
+        let device = device(self.words()).unwrap_or_default();
         device.split_once(":/").map_or("", |(host, _)| host.trim_matches(['[', ']']))
     }
 
     /// What was to be mounted, such as `10.0.0.5:/exports/app` or `/dev/sdb`; empty if the message does not state it.
     /// Source: `Mounting arguments:` in the message, k8s.io/mount-utils.
     "device": fn device(&self) -> String {
-        let device = device(&self.event.message).unwrap_or_default();
+        let device = device(self.words()).unwrap_or_default();
         match device.strip_prefix("/var/lib/kubelet/").and_then(|path| path.rsplit('/').next()) {
             Some(directory) => format!("/var/…/{directory}"),
             None => message::name(device, 60),
@@ -88,7 +97,7 @@ signal! {
 
     /// The mount helper that the node lacks, such as `mount.nfs`; empty if the message names none.
     /// Source: util-linux mount, in the message.
-    "missingHelper": fn missing_helper(&self) -> String { missing_helper(&self.event.message).unwrap_or_default() }
+    "missingHelper": fn missing_helper(&self) -> String { missing_helper(self.words()).unwrap_or_default() }
 
     /// ConfigMap that does not exist; empty if the message names none. Source: message of the Event.
     "missingConfigMap": fn missing_config_map(&self) -> &str { self.quoted_after(&["configmap ", "configmaps "]) }
@@ -108,7 +117,7 @@ signal! {
     /// Key that the ConfigMap or Secret of the volume does not have; empty if none is missing.
     /// Source: message of the Event.
     "missingKey": fn missing_key(&self) -> &str {
-        self.event.message.rsplit_once("key: ").and_then(|(_, key)| key.split_whitespace().next()).unwrap_or_default()
+        self.words().rsplit_once("key: ").and_then(|(_, key)| key.split_whitespace().next()).unwrap_or_default()
     }
 
     /// ConfigMap of the volume whose key is missing; empty if it is a Secret or not known.
@@ -145,7 +154,7 @@ signal! {
     /// CSI driver of the volume, such as `ebs.csi.aws.com`; empty if the message neither names it nor has words that only
     /// one driver prints.
     "driver": fn driver(&self) -> &str {
-        let message = &*self.event.message;
+        let message = self.words();
         csi::driver(message).or_else(|| self.component().map(|component| component.driver)).unwrap_or_default()
     }
 
@@ -168,7 +177,7 @@ signal! {
     /// Source: `failed to get secretproviderclass` in the message of the Secrets Store CSI driver.
     "missingProviderClass": fn missing_provider_class(&self) -> &str {
         let named = self.between("failed to get secretproviderclass ", ",").rsplit('/').next().unwrap_or_default();
-        if self.event.message.ends_with(" not found") { named } else { "" }
+        if self.words().ends_with(" not found") { named } else { "" }
     }
 
     /// Provider of the Secrets Store CSI driver that does not respond on the node, such as `vault`; empty if the message
@@ -177,7 +186,7 @@ signal! {
 
     /// Object of the store that a provider of the Secrets Store CSI driver could not get; empty if the message names none.
     "secretObject": fn secret_object(&self) -> &str {
-        let text = &*self.event.message;
+        let text = self.words();
         let after = |mark: &str| text.split_once(mark).map(|(_, rest): (_, &str)| rest);
         let word = after("objectName:").or_else(|| after("Failed to fetch secret from all regions: "));
         let word = word.or_else(|| after("couldn't read secret \""));
@@ -192,27 +201,27 @@ signal! {
 
     /// Whether the operation runs on the node of the pod: a mount or an expansion of the file system, not an attach.
     "isOnNode": fn is_on_node(&self) -> bool {
-        &*self.event.reason != "FailedAttachVolume" && !self.event.message.starts_with("resize volume ")
+        self.kind() != "FailedAttachVolume" && !self.words().starts_with("resize volume ")
     }
 
     /// Pods that use the volume on another node, separated by commas, at most 70 characters; empty if the message names
     /// none. Source: `used by pod(s)` in the message of the attach controller.
     "usedBy": fn used_by(&self) -> String {
-        let pods = self.event.message.split_once("used by pod(s) ").filter(|_| self.used_elsewhere().is_empty());
+        let pods = self.words().split_once("used by pod(s) ").filter(|_| self.used_elsewhere().is_empty());
         pods.map(|(_, pods)| message::fit(pods.trim().trim_end_matches('.'), 70)).unwrap_or_default()
     }
 
     /// How many pods of other namespaces use the volume, such as `2 pod(s) in different namespaces`, after the pods of the own
     /// one; empty if the message names none. Source: message of the attach controller.
     "usedElsewhere": fn used_elsewhere(&self) -> &str {
-        let users = self.event.message.split_once("already used by ").map_or("", |(_, users)| users.trim_end_matches('.'));
+        let users = self.words().split_once("already used by ").map_or("", |(_, users)| users.trim_end_matches('.'));
         if users.contains(" in different namespaces") { users.trim_start_matches("pod(s) ") } else { "" }
     }
 
     /// Why the path of a hostPath volume is refused, such as `/data is not a directory`, at most 90 characters.
     /// Source: message of the Event, pkg/volume/hostpath.
     "hostPathError": fn host_path_error(&self) -> String {
-        self.event.message.split_once("check failed: ").map(|(_, error)| message::fit(error, 90)).unwrap_or_default()
+        self.words().split_once("check failed: ").map(|(_, error)| message::fit(error, 90)).unwrap_or_default()
     }
 
     /// Path of a hostPath volume that is refused; empty if none is. Source: message of the Event, pkg/volume/hostpath.
@@ -221,9 +230,9 @@ signal! {
     /// The hostPath type with which the kubelet creates what is missing: `DirectoryOrCreate` or `FileOrCreate`; empty if
     /// there is none, as for sockets and devices. Source: message of the Event.
     "hostPathType": fn host_path_type(&self) -> &'static str {
-        if self.event.message.contains("is not a directory") {
+        if self.words().contains("is not a directory") {
             "DirectoryOrCreate"
-        } else if self.event.message.contains("is not a file") {
+        } else if self.words().contains("is not a file") {
             "FileOrCreate"
         } else {
             ""
@@ -237,18 +246,21 @@ signal! {
     /// ConfigMap or Secret that the kubelet does not watch for this pod; empty if it does.
     /// Source: `not registered` in the message of the kubelet's object cache.
     "unregisteredObject": fn unregistered_object(&self) -> &str {
-        let object = self.event.message.strip_suffix(" not registered").and_then(|object| object.rsplit('/').next());
+        let object = self.words().strip_suffix(" not registered").and_then(|object| object.rsplit('/').next());
         object.unwrap_or_default().trim_matches('"')
     }
 
     /// Whether the kubelet receives no ConfigMaps or Secrets from the API server.
     /// Source: `failed to sync` in the message of the kubelet's object cache.
     "cacheNotSynced": fn cache_not_synced(&self) -> bool {
-        ["failed to sync configmap cache", "failed to sync secret cache"].iter().any(|m| self.event.message.contains(m))
+        ["failed to sync configmap cache", "failed to sync secret cache"].iter().any(|m| self.words().contains(m))
     }
 }
 
 pub(crate) const SOURCE: Source = Source { definition: &Volume::DEFINITION, read };
+
+/// A fault of a mounted volume that its CSI driver reports.
+const ABNORMAL: &str = "VolumeConditionAbnormal";
 
 const EVENTS: [&str; 7] = [
     "FailedMount",
@@ -279,72 +291,117 @@ const TRANSIENT_FOR: i64 = 120;
 /// emit an Event for an object once in 5 minutes.
 const ABNORMAL_FOR: i64 = 600;
 
+/// Where the error of a volume is from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Report<'a> {
+    Event(&'a EventFacts),
+    Fault(&'a VolumeFault),
+}
+
 fn read<'a>(case: &'a Case<'a>) -> Vec<Box<dyn PodSignal<'a> + 'a>> {
-    if case.events.is_empty() {
+    if case.events.is_empty() && case.pod.volume_faults.is_empty() {
         return Vec::new();
     }
+    let is_being_set_up = is_being_set_up(case);
     let events: Vec<&EventFacts> =
-        if is_being_set_up(case) { current(case).collect() } else { abnormal(case).into_iter().collect() };
+        if is_being_set_up { current(case).collect() } else { abnormal(case).into_iter().collect() };
     let volume = |event: &'a EventFacts| {
         let earlier = deferred::earlier(
             case.events.iter().filter(|other| volume_of(&other.message) == volume_of(&event.message)),
             event,
         );
-        Volume { case, event: earlier.unwrap_or(event), refused: earlier.map(|_| event), parsed: OnceCell::new() }
+        let report = Report::Event(earlier.unwrap_or(event));
+        Volume { case, report, refused: earlier.map(|_| event), parsed: OnceCell::new() }
     };
-    events.into_iter().map(|event| Box::new(volume(event)) as Box<dyn PodSignal<'a> + 'a>).collect()
+    let faults = case.pod.volume_faults.iter().filter(|_| !is_being_set_up && is_affected(case));
+    let of_fault = |fault| Volume { case, report: Report::Fault(fault), refused: None, parsed: OnceCell::new() };
+    let all = events.into_iter().map(volume).chain(faults.map(of_fault));
+    all.map(|volume| Box::new(volume) as Box<dyn PodSignal<'a> + 'a>).collect()
 }
 
 impl<'a> PodSignal<'a> for Volume<'a> {
     /// Repetition does not count: the first tries follow each other within 1 or 2 seconds.
     fn due(&self, cause: &Matched) -> Result<(), Timestamp> {
         // The drivers of a new node register one after another.
-        let is_unregistered = self.event.message.contains("not found in the list of registered CSI drivers");
+        let is_unregistered = self.words().contains("not found in the list of registered CSI drivers");
         if let Some(joined) = lasting::joining_until(self.case).filter(|_| is_unregistered) {
             return Err(joined);
         }
-        lasting::counts(self.case, cause, lasting::first_seen(self.case, self.event), 1)
+        let since = match self.report {
+            Report::Event(event) => lasting::first_seen(self.case, event),
+            Report::Fault(fault) => self.case.held_since(fault.since.or(self.case.pod.start_time)),
+        };
+        lasting::counts(self.case, cause, since, 1)
     }
 
     fn evidence(&self, _: &Matched) -> Vec<Evidence> {
-        std::iter::once(self.event).chain(self.refused).map(evidence::event).collect()
+        match self.report {
+            Report::Event(event) => std::iter::once(event).chain(self.refused).map(evidence::event).collect(),
+            Report::Fault(fault) => {
+                let path = format!("status.volumeHealth[{}]", fault.volume);
+                let value = format!("{} {} {}", fault.status, fault.reason, fault.message);
+                vec![evidence::field_at(path, value, fault.since)]
+            }
+        }
     }
 }
 
 impl<'a> Volume<'a> {
+    fn kind(&self) -> &'a str {
+        match self.report {
+            Report::Event(event) => &event.reason,
+            Report::Fault(_) => ABNORMAL,
+        }
+    }
+
+    fn words(&self) -> &'a str {
+        match self.report {
+            Report::Event(event) => &event.message,
+            Report::Fault(fault) => &fault.message,
+        }
+    }
+
+    /// The volume: by its name in the pod, or that of its PersistentVolume.
+    fn volume(&self) -> Option<&'a str> {
+        match self.report {
+            Report::Event(event) => volume_of(&event.message),
+            Report::Fault(fault) => Some(&fault.volume),
+        }
+    }
+
     fn parsed(&self) -> &Message<'a> {
-        self.parsed.get_or_init(|| Message::parse(&self.event.message))
+        self.parsed.get_or_init(|| Message::parse(self.words()))
     }
 
     /// The volume of the pod that the message is about.
     fn in_pod(&self) -> Option<&str> {
         let only = || Some(self.unmounted()).filter(|all| !all.is_empty() && !all.contains(' '));
-        volume_of(&self.event.message).or_else(only)
+        self.volume().or_else(only)
     }
 
     fn component(&self) -> Option<&'static Component> {
-        Component::of(csi::driver(&self.event.message), &self.event.message)
+        Component::of(csi::driver(self.words()), self.words())
     }
 
     fn shortened(&self, error: &Message<'_>) -> String {
-        error.summary(120, &[volume_of(&self.event.message).unwrap_or_default()])
+        error.summary(120, &[self.volume().unwrap_or_default()])
     }
 
     fn between(&self, start: &str, end: &str) -> &str {
-        between(&self.event.message, start, end).unwrap_or_default()
+        between(self.words(), start, end).unwrap_or_default()
     }
 
     fn quoted_after(&self, marks: &[&str]) -> &str {
-        marks.iter().find_map(|mark| quoted_after(&self.event.message, mark)).unwrap_or_default()
+        marks.iter().find_map(|mark| quoted_after(self.words(), mark)).unwrap_or_default()
     }
 
     fn is_about_secret(&self) -> bool {
-        self.event.message.contains("secret key")
+        self.words().contains("secret key")
     }
 
     /// The object behind the volume; empty if a projected volume has several candidates.
     fn only_source(&self, of: impl Fn(&'a VolumeSource) -> Option<&'a String>) -> &'a str {
-        let source = volume_of(&self.event.message).and_then(|name| self.case.pod.volume_source(name));
+        let source = self.volume().and_then(|name| self.case.pod.volume_source(name));
         let only = match source {
             Some(VolumeSource::Projected { sources }) => {
                 let mut names = sources.iter().filter_map(of);
@@ -356,16 +413,21 @@ impl<'a> Volume<'a> {
     }
 
     fn root(&self, kind: RootKind) -> String {
-        let root = volume_of(&self.event.message).and_then(|name| roots::volume(self.case, name));
+        let root = self.volume().and_then(|name| roots::volume(self.case, name));
         root.filter(|root| root.kind == kind.as_str()).map(|root| root.name).unwrap_or_default()
     }
 }
 
 /// A fault of a mounted volume that the CSI driver reports, for a pod that is not ready.
 fn abnormal<'a>(case: &Case<'a>) -> Option<&'a EventFacts> {
-    let event = case.events_with("VolumeConditionAbnormal").next_back()?;
+    let event = case.events_with(ABNORMAL).next_back()?;
     let is_recent = event.last.is_none_or(|at| case.age(at) < ABNORMAL_FOR);
-    (is_recent && !case.pod.is_over() && !case.pod.is_ready()).then_some(event)
+    (is_recent && is_affected(case)).then_some(event)
+}
+
+/// Whether a fault of a mounted volume may be why the pod is not ready.
+fn is_affected(case: &Case<'_>) -> bool {
+    !case.pod.is_over() && !case.pod.is_ready()
 }
 
 /// The newest Event of each volume, newest first, unless the kubelet has tried to create the sandbox since.

@@ -1,5 +1,6 @@
 //! Pods.
 
+mod status;
 mod template;
 
 use std::collections::HashMap;
@@ -19,7 +20,7 @@ pub(super) use template::Template;
 
 use crate::facts::{
     EnvRef, Expression, KeyItem, Operator, Phase, PodFacts, PodTerm, RefKind, Resources, RestartPolicy, SelectorTerm,
-    Terminated, VolumeSource, parse_bytes,
+    Terminated, TolerationOperator, VolumeSource, parse_bytes,
 };
 
 #[derive(Debug, Clone, Default, Deserialize, kube::Resource)]
@@ -40,6 +41,8 @@ struct Spec {
     scheduler_name: Text,
     scheduling_gates: List<Gate>,
     resource_claims: List<DeviceClaim>,
+    scheduling_group: Obj<SchedulingGroup>,
+    workload_ref: Obj<SchedulingGroup>,
     node_selector: Dict,
     affinity: Obj<Affinity>,
     topology_spread_constraints: List<SpreadConstraint>,
@@ -67,6 +70,20 @@ struct DeviceClaim {
     name: Name,
     resource_claim_name: Name,
     resource_claim_template_name: Name,
+}
+
+/// A group of pods that are scheduled together. Both fields name the same in two versions.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct SchedulingGroup {
+    pod_group_name: Name,
+    pod_group: Name,
+}
+
+impl SchedulingGroup {
+    fn name(&self) -> &str {
+        if self.pod_group_name.is_empty() { &self.pod_group } else { &self.pod_group_name }
+    }
 }
 
 impl DeviceClaim {
@@ -254,7 +271,32 @@ struct Container {
     startup_probe: Obj<Probe>,
     lifecycle: Obj<Lifecycle>,
     restart_policy: Text,
-    restart_policy_rules: List<Nothing>,
+    restart_policy_rules: List<RestartRule>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct RestartRule {
+    action: Text,
+    exit_codes: Obj<ExitCodes>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct ExitCodes {
+    operator: Text,
+    values: Texts,
+}
+
+impl From<RestartRule> for facts::RestartRule {
+    fn from(rule: RestartRule) -> Self {
+        let codes = rule.exit_codes.or_default();
+        Self {
+            restarts_all: &*rule.action == "RestartAllContainers",
+            except: &*codes.operator == "NotIn",
+            exit_codes: codes.values.0.iter().filter_map(|code| code.parse().ok()).collect(),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -433,6 +475,7 @@ struct Status {
     init_container_statuses: List<ContainerStatus>,
     container_statuses: List<ContainerStatus>,
     ephemeral_container_statuses: List<ContainerStatus>,
+    volume_health: List<status::VolumeHealth>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -446,6 +489,7 @@ struct ContainerStatus {
     started: Flag,
     restart_count: Int,
     allocated_resources: Amounts,
+    allocated_resources_status: List<status::AllocatedResource>,
     resources: Obj<Demands>,
 }
 
@@ -514,6 +558,7 @@ impl Pod {
         }
 
         istio::restore(&mut containers, &originals);
+        let (pod_requests, pod_limits) = spec.resources.or_default().with_defaults();
 
         PodFacts {
             key: meta::key(&meta, strings),
@@ -537,6 +582,7 @@ impl Pod {
             scheduler_name: spec.scheduler_name.non_empty().unwrap_or_else(|| "default-scheduler".to_owned()),
             scheduling_gates: spec.scheduling_gates.map(|gate| gate.name.0),
             resource_claims: spec.resource_claims.map(DeviceClaim::source),
+            pod_group: interned(spec.scheduling_group.0.or(spec.workload_ref.0).unwrap_or_default().name(), strings),
             node_selector: strings.labels(spec.node_selector.into_labels()),
             node_affinity: affinity.node_affinity.or_default().required.or_default().node_selector_terms.map(|term| {
                 SelectorTerm {
@@ -557,7 +603,8 @@ impl Pod {
             host_network: spec.host_network.is_true(),
             automounts_token: spec.automount_service_account_token.is_true(),
             overhead: spec.overhead.0,
-            pod_requests: spec.resources.or_default().with_defaults().0,
+            pod_requests,
+            pod_memory_limit: pod_limits.memory,
             termination_grace_seconds: spec.termination_grace_period_seconds.or(30),
             active_deadline_seconds: spec.active_deadline_seconds.0,
             readiness_gates: spec.readiness_gates.map(|g| g.condition_type.0),
@@ -583,6 +630,7 @@ impl Pod {
             start_time: status.start_time.real(),
             nominated_node: interned(&status.nominated_node_name, strings),
             conditions: status.conditions.map(Into::into),
+            volume_faults: status::faults(status.volume_health),
         }
     }
 }
@@ -646,7 +694,7 @@ fn expression(r: Requirement) -> Expression {
 fn toleration(t: Toleration) -> facts::Toleration {
     facts::Toleration {
         key: t.key.0,
-        exists: &*t.operator == "Exists",
+        operator: TolerationOperator::parse(&t.operator),
         value: t.value.0,
         effect: t.effect.0,
         seconds: t.toleration_seconds.0,
@@ -713,7 +761,8 @@ fn container(
         post_start: lifecycle.post_start.0.map(|hook| Box::new(hook.handler())),
         has_pre_stop: lifecycle.pre_stop.0.is_some(),
         restart_policy,
-        has_restart_rules: !spec.restart_policy_rules.0.is_empty(),
+        restart_rules: spec.restart_policy_rules.map(Into::into),
+        unhealthy_devices: status::unhealthy(status.allocated_resources_status),
         reported,
         state: state(status.state.or_default()),
         last: status.last_state.or_default().terminated.0.map(ended),
@@ -854,6 +903,7 @@ mod tests {
             for field in [
                 "nodeName",
                 "schedulingGates",
+                "schedulingGroup",
                 "nodeSelector",
                 "affinity",
                 "tolerations",
@@ -868,13 +918,15 @@ mod tests {
             ] {
                 facts_of(&format!(r#"{{"spec": {{"{field}": {odd}, "restartPolicy": "Never"}}}}"#));
             }
-            for field in ["ports", "env", "envFrom", "livenessProbe", "lifecycle", "command", "resources", "volumes"] {
+            let of_container =
+                ["ports", "env", "envFrom", "livenessProbe", "lifecycle", "command", "resources", "volumes"];
+            for field in of_container.into_iter().chain(["restartPolicyRules"]) {
                 let pod = facts_of(&format!(
                     r#"{{"spec": {{"containers": [{{"{field}": {odd}, "name": "a"}}], "volumes": [{{"name": "v", "secret": {odd}}}]}}}}"#
                 ));
                 assert_eq!(&*pod.containers[0].name, "a");
             }
-            for field in ["conditions", "containerStatuses", "startTime", "phase"] {
+            for field in ["conditions", "containerStatuses", "startTime", "phase", "volumeHealth"] {
                 facts_of(&format!(r#"{{"status": {{"{field}": {odd}}}}}"#));
             }
             for field in

@@ -47,7 +47,7 @@ fn will_restart(case: &Case<'_>, container: &Container) -> bool {
         RestartPolicy::Never => false,
     };
     let is_left_alone = pod.is_over() || pod.deletion.is_some() || container.kind == ContainerType::Ephemeral;
-    waits && is_allowed && !is_left_alone && !container.has_restart_rules
+    waits && is_allowed && !is_left_alone && container.restart_rules.is_empty()
 }
 
 /// The wait in seconds after the newest of a container's runs (oldest first). `None` if it is not certain.

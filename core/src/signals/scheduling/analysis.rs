@@ -74,6 +74,11 @@ impl<'a> Analysis<'a> {
         self.of(self.check).min_by_key(|r| std::cmp::Reverse(r.nodes))
     }
 
+    /// The scheduler's text for this check, if it reports it.
+    pub(super) fn text_of(&self, check: Check) -> Option<&'a str> {
+        self.of(check).next().map(|reason| reason.text)
+    }
+
     /// The reported taint that matters: that of the control plane only if there is no other.
     pub(super) fn reported_taint(&self) -> Option<&Reason<'a>> {
         let taints = self.reasons.iter().filter(|r| r.check == Some(Check::Taint));

@@ -9,6 +9,7 @@ use crate::facts::{Condition, EventFacts, Phase, Timestamp, after};
 /// Reasons of the condition PodScheduled.
 pub(in crate::signals) const UNSCHEDULABLE: &str = "Unschedulable";
 pub(in crate::signals) const SCHEDULER_ERROR: &str = "SchedulerError";
+const GATED: &str = "SchedulingGated";
 
 /// The condition PodScheduled, or the scheduler's Event if there is no condition (yet).
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +32,7 @@ impl<'a> Report<'a> {
             return None;
         }
         if let Some(condition) = case.pod.condition("PodScheduled") {
-            let is_it = condition.status == "False" && condition.reason == reason;
+            let is_it = condition.status == "False" && is_of(&condition.reason, reason);
             return is_it.then_some(Self {
                 message: &condition.message,
                 at: condition.last_transition,
@@ -71,6 +72,16 @@ impl<'a> Report<'a> {
     /// Whether nodes fail one of these checks.
     pub(in crate::signals) fn has(&self, checks: &[Check]) -> bool {
         super::words::reasons(self.message).iter().any(|r| r.check.is_some_and(|check| checks.contains(&check)))
+    }
+}
+
+/// Whether a reason of PodScheduled counts as this one. A scheduler of another vendor, or a newer one, has more reasons for
+/// a pod that it does not place: its message counts.
+fn is_of(actual: &str, reason: &str) -> bool {
+    match actual {
+        SCHEDULER_ERROR => reason == SCHEDULER_ERROR,
+        GATED | "" => actual == reason,
+        _ => reason == UNSCHEDULABLE,
     }
 }
 

@@ -136,6 +136,19 @@ pub(super) fn lowered<'a>(pod: &'a PodFacts, resource: &Resource, most: i64) -> 
     })
 }
 
+/// The pod-level request with which the pod's total is at most `most`. `None` if there is none, or if its containers alone
+/// request more.
+pub(super) fn lowered_of_pod(pod: &PodFacts, resource: &Resource, most: i64) -> Option<i64> {
+    let asked = resource.of(&pod.effective_requests())?;
+    let own = resource.of(&pod.pod_requests)?;
+    let target = resource.round_down(own.saturating_sub(asked.saturating_sub(most)));
+    let mut without = pod.clone();
+    without.pod_requests = Resources::default();
+    without.overhead = Resources::default();
+    let of_containers = resource.of(&without.effective_requests()).unwrap_or_default();
+    (target > 0 && target >= of_containers && target < own).then_some(target)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

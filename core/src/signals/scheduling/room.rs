@@ -1,7 +1,7 @@
 //! Nodes without enough of a resource, and what would make the pod fit.
 
 use super::nodes::{NodeView, Shortfall, View};
-use super::resource::{Resource, lowered};
+use super::resource::{Resource, lowered, lowered_of_pod};
 use super::words::{Check, names};
 use crate::facts::{Container, Siblings};
 
@@ -88,6 +88,8 @@ pub(crate) struct Room {
     pub(super) largest_request: String,
     pub(super) empty_node: String,
     pub(super) lower: Lower,
+    /// Request of the pod as a whole.
+    pub(super) lower_pod: String,
     pub(super) also_lower: Lower,
 }
 
@@ -168,6 +170,8 @@ impl Room {
         if is_full {
             return;
         }
+        let of_pod = most.and_then(|most| lowered_of_pod(view.pod, resource, most));
+        self.lower_pod = of_pod.map(|amount| resource.quantity(amount)).unwrap_or_default();
         let of = |resource: &Resource, (container, amount): (&Container, i64)| Lower {
             resource: resource.name().to_owned(),
             container: container.name.to_string(),

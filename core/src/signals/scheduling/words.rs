@@ -31,6 +31,7 @@ pub(crate) enum Check {
     EphemeralPvc,
     VolumeCount,
     DraClaim,
+    CsiDriver,
     NodeFeatures,
     Gang,
     PodAffinity,
@@ -71,6 +72,7 @@ impl Check {
             Self::EphemeralPvc => "ephemeralClaim",
             Self::VolumeCount => "volumeCount",
             Self::DraClaim => "resourceClaim",
+            Self::CsiDriver => "csiDriver",
             Self::NodeFeatures => "nodeFeatures",
             Self::Gang => "gang",
             Self::PodAffinity => "podAffinity",
@@ -154,12 +156,37 @@ pub(in crate::signals) fn reasons(message: &str) -> Vec<Reason<'_>> {
     found
 }
 
-/// A message of Volcano about a gang, whose counts are pods and not nodes: `3/5 tasks in gang unschedulable: pod group is
-/// not ready, 3 Pending, 5 minAvailable`.
+/// A message about a gang, whose counts are pods and not nodes: `3/5 tasks in gang unschedulable: pod group is not ready,
+/// 3 Pending, 5 minAvailable` of Volcano, or `pod group is unschedulable, minCount (3) cannot be satisfied: 1 scheduled,
+/// 1 remaining, pod group preemption: ...` of kube-scheduler (1.37).
 fn whole_gang(message: &str) -> Option<Reason<'_>> {
-    let is_of_nodes = AVAILABLE.iter().any(|mark| message.contains(mark));
-    let text = message.trim().trim_end_matches('.');
+    let text = gang(message);
+    let is_of_nodes = AVAILABLE.iter().any(|mark| text.contains(mark));
     (!is_of_nodes && check(text) == Some(Check::Gang)).then_some(Reason { check: Some(Check::Gang), nodes: None, text })
+}
+
+/// The reason of a gang, without the repeated `pod group is unschedulable` before it and the result of preemption after it.
+fn gang(message: &str) -> &str {
+    const IS_UNSCHEDULABLE: &str = "pod group is unschedulable";
+    let mut text = message.trim();
+    while let Some(rest) = text.strip_prefix(IS_UNSCHEDULABLE).and_then(|rest| rest.strip_prefix(", ")) {
+        text = rest;
+    }
+    let end = match text.split_once(" remaining") {
+        Some((before, _)) if before.starts_with("minCount (") => before.len() + " remaining".len(),
+        _ => text.find(", pod group preemption:").unwrap_or(text.len()),
+    };
+    text[..end].trim_end_matches('.')
+}
+
+/// The numbers of `minCount (3) cannot be satisfied: 1 scheduled, 1 remaining`: the pods that must fit at once, and those
+/// that are or may be placed.
+pub(super) fn gang_counts(text: &str) -> Option<(u32, u32)> {
+    let (least, rest) = text.split_once("minCount (")?.1.split_once(')')?;
+    let (scheduled, rest) = rest.split_once(": ")?.1.split_once(" scheduled, ")?;
+    let remaining = rest.split_once(" remaining")?.0;
+    let fits = scheduled.parse::<u32>().ok()?.checked_add(remaining.parse().ok()?)?;
+    Some((least.parse().ok()?, fits))
 }
 
 /// What precedes the reasons: the words of kube-scheduler, and of Volcano.
@@ -216,7 +243,9 @@ fn body(message: &str) -> &str {
 
 /// The number of all nodes: the N of `0/N nodes are available`.
 pub(super) fn total(message: &str) -> Option<u32> {
-    message.trim().strip_prefix("0/")?.split_once(' ')?.0.parse().ok()
+    let (total, rest) = message.trim().strip_prefix("0/")?.split_once(' ')?;
+    // `0/2 placements are available` counts places for a whole group.
+    rest.starts_with("node").then(|| total.parse().ok())?
 }
 
 fn counted(text: &str) -> Option<(u32, &str)> {
@@ -256,7 +285,7 @@ fn check(text: &str) -> Option<Check> {
     if text.ends_with("PodGroup") {
         return Some(Check::Gang);
     }
-    const WORDS: [(&str, Check); 52] = [
+    const WORDS: [(&str, Check); 63] = [
         ("Too many pods", Check::Pods),
         ("pod number exceeded", Check::Pods),
         ("untolerated taint", Check::Taint),
@@ -294,12 +323,23 @@ fn check(text: &str) -> Option<Check> {
         ("waiting for ephemeral volume controller", Check::EphemeralPvc),
         ("was not created for pod", Check::EphemeralPvc),
         ("exceed max volume count", Check::VolumeCount),
+        ("CSI driver is not installed on the node", Check::CsiDriver),
+        ("feature on the node", Check::NodeFeatures),
+        ("Pod's required features", Check::NodeFeatures),
+        ("declared features check failed", Check::NodeFeatures),
         ("cannot allocate all claims", Check::DraClaim),
         ("resourceclaim", Check::DraClaim),
+        ("resource claim", Check::DraClaim),
         ("device class", Check::DraClaim),
-        ("declared features check failed", Check::NodeFeatures),
+        ("invalid resource pools", Check::DraClaim),
+        ("node-allocatable DRA", Check::DraClaim),
         ("pods from a gang", Check::Gang),
         ("waiting for minCount", Check::Gang),
+        ("minCount (", Check::Gang),
+        ("pod group", Check::Gang),
+        ("pods's workload", Check::Gang),
+        ("placements are available", Check::Gang),
+        ("no feasible placements", Check::Gang),
         ("tasks in gang", Check::Gang),
         ("minAvailable", Check::Gang),
         ("sibling pods", Check::Gang),
@@ -442,6 +482,22 @@ mod tests {
         let message = "0/3 nodes are unavailable: 2 node(s) pod number exceeded, 1 Insufficient cpu.";
         assert_eq!(checks(message), [(Some(Check::Pods), Some(2)), (Some(Check::Cpu), Some(1))]);
         assert_eq!(checks("0/3 nodes are available: PodGroup not found."), [(Some(Check::Gang), None)]);
+    }
+
+    #[test]
+    fn group_of_pods_is_read_without_its_preemption() {
+        let gang = |message| match reasons(message).as_slice() {
+            [Reason { check: Some(Check::Gang), nodes: None, text }] => (*text).to_owned(),
+            other => panic!("{other:?}"),
+        };
+        let message = "pod group is unschedulable, pod group is unschedulable, minCount (3) cannot be satisfied: 1 scheduled, \
+                       1 remaining, pod group preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.";
+        let text = gang(message);
+        assert_eq!(text, "minCount (3) cannot be satisfied: 1 scheduled, 1 remaining");
+        assert_eq!((gang_counts(&text), total(message)), (Some((3, 2)), None));
+        let message = "0/2 placements are available, first placement status: pod group is unschedulable";
+        assert_eq!((gang(message).as_str(), total(message)), (message, None));
+        assert_eq!(gang_counts(message), None);
     }
 
     #[test]

@@ -37,7 +37,18 @@ pub(crate) fn counted<'c>(case: &Case<'_>, container: &'c Container) -> Option<&
             _ => None,
         },
     };
-    end.filter(|end| !NOT_A_CRASH.contains(&&*end.reason) && !is_explained(case, container, end))
+    end.filter(|end| {
+        !NOT_A_CRASH.contains(&&*end.reason) && !is_by_rule(case, container, end) && !is_explained(case, container, end)
+    })
+}
+
+/// Whether a restart rule of the container expects this exit code, and the container does not loop. A run that lasts longer
+/// than a recovery takes does not count as a loop.
+pub(crate) fn is_by_rule(case: &Case<'_>, container: &Container, end: &Terminated) -> bool {
+    const FEW: u32 = 1;
+    let is_loop =
+        container.restart_count > FEW && end.ran_for().is_none_or(|ran| ran < case.thresholds.recovered_restarting);
+    container.is_restarted_by_rule(end.exit_code) && !has_known_reason(end) && !is_loop && !case.pod.is_over()
 }
 
 /// A termination that is a failure in itself: a non-zero exit code, out of memory, or an exit of a container that

@@ -12,9 +12,11 @@
 - CniPluginFailed
 - ContainerCreatingTooLong
 - ContainerNameReserved
+- CsiDriverNotOnNode
 - CsiDriverNotRegistered
 - CsiNodeNotInitialized
 - DeviceTaintEviction
+- DeviceUnhealthy
 - DiskConflict
 - DraClaimUnallocatable
 - EphemeralPvcPending
@@ -74,6 +76,7 @@
 - NodesUnschedulable
 - PodAffinityUnsatisfied
 - PodAntiAffinityConflict
+- PodCertificateNotIssued
 - PodGcOrphan
 - PodNetworkAnnotationInvalid
 - PreFilterNodesDisjoint
