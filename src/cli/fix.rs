@@ -2,6 +2,7 @@
 
 mod change;
 mod diff;
+mod json_patch;
 mod object;
 mod steps;
 pub(super) mod trial;
