@@ -1,5 +1,7 @@
 //! `kubectl shindan`: diagnoses a cluster for the user.
 
+#[cfg(test)]
+mod answers;
 mod below;
 mod connection;
 mod gather;
