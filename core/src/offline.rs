@@ -34,8 +34,20 @@ pub struct Report {
     pub wake: Option<Timestamp>,
     /// Pods without a diagnosis, or whose diagnosis is not due yet.
     pub undiagnosed: Vec<UndiagnosedPod>,
+    /// Objects on the path of a request, autoscalers and disruption budgets whose failure is not reported yet; only with
+    /// [`View::includes_unreported`].
+    pub pending: Vec<PendingObject>,
     /// Names that would improve the remedies and that the dump does not have.
     pub unknown_names: BTreeSet<NamesOf>,
+}
+
+/// An object that shows a failure that has not lasted long enough to be reported.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PendingObject {
+    pub object: WorkloadKey,
+    /// When its diagnosis is due if it does not change.
+    pub from: Timestamp,
+    pub seen_so_far: SeenSoFar,
 }
 
 /// A pod without a diagnosis.
@@ -199,6 +211,9 @@ pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, view: impl Into<View>) -
     let unknown_names = &mut report.unknown_names;
     let (others, wake) = nodes_and_workloads(&mut world, &surroundings, (&mut requested, unknown_names), now);
     report.nodes_and_workloads = others;
+    if view.includes_unreported {
+        report.pending = network::pending(&mut world, now);
+    }
     report.wake = report.wake.into_iter().chain(wake).min();
     report
 }

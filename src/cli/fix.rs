@@ -2,6 +2,7 @@
 
 mod change;
 mod diff;
+mod json_patch;
 mod object;
 mod steps;
 pub(super) mod trial;
@@ -14,6 +15,7 @@ use anyhow::{Context, bail};
 use kube::api::DynamicObject;
 use serde_json::json;
 use shindan_core::api::{Head, Remedy, RemedyKind, WorkloadRef};
+use shindan_core::facts::route::NetworkKind;
 use shindan_core::facts::{is_custom_group, seconds_between};
 use shindan_core::language::Language;
 use shindan_core::message::text;
@@ -127,7 +129,18 @@ async fn fix(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
     for note in &gathered.notes {
         writeln!(streams.err, "warning: {note}")?;
     }
-    let failing = failing(&gathered.found, &question.asked);
+    let (failing, behind): (Vec<_>, Vec<_>) =
+        failing(&gathered.found, &question.asked).into_iter().partition(|of| is_meant(of, &question.asked));
+    if failing.is_empty() && !behind.is_empty() {
+        let names: Vec<&str> = behind.iter().map(|of| &*of.subject).collect();
+        let asked = args.subjects.join(" ");
+        writeln!(
+            streams.err,
+            "{asked} fails because of {0}. Nothing was changed; to fix it, name {0}.",
+            names.join(", ")
+        )?;
+        return Ok(Ending::PodsFail);
+    }
     if failing.is_empty() {
         if gathered.unready.is_empty() {
             writeln!(streams.err, "Nothing fails: there is nothing to fix.")?;
@@ -210,6 +223,13 @@ fn failing(found: &Found, asked: &Asked) -> Vec<Failing> {
         all.push(of(subject, &pod.key.namespace, &pod.status.head));
     }
     all
+}
+
+/// Whether a failing object may be changed. Who names only objects on the path of a request does not expect a change of the
+/// workload behind them.
+fn is_meant(of: &Failing, asked: &Asked) -> bool {
+    let kind = of.subject.split_once('/').map_or("", |(kind, _)| kind);
+    !asked.is_only_of_routes() || NetworkKind::diagnosed().any(|known| known.as_str() == kind)
 }
 
 /// The workload as an argument: `Deployment/web`, `certificate.cert-manager.io/web`.

@@ -1,5 +1,7 @@
 //! `kubectl shindan`: diagnoses a cluster for the user.
 
+#[cfg(test)]
+mod answers;
 mod below;
 mod connection;
 mod gather;
@@ -253,6 +255,14 @@ fn print_answer(
             node
         );
         writeln!(streams.err, "{note}")?;
+    }
+    if *by == By::OperatorInstead {
+        let source = phrase!(
+            language,
+            "Reported by the operator; the local diagnosis does not find it. The operator may know a DiagnosisRule or objects of other namespaces.",
+            "operator による診断。ここでの診断では見つからない。operator は DiagnosisRule や他の namespace のオブジェクトを知っていることがある。"
+        );
+        writeln!(streams.err, "{source}")?;
     }
     if *by == By::HereInstead {
         let doubt = phrase!(

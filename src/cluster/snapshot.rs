@@ -138,7 +138,11 @@ impl Lister<'_> {
     /// resources are diagnosed.
     pub async fn snapshot(&self, namespace: Option<&str>) -> Result<Snapshot, Failure> {
         let mut snapshot = Snapshot { has_all_pods: namespace.is_none(), ..Snapshot::default() };
-        match self.list(&PODS, namespace, None, &mut snapshot.dump).await {
+        let pods = self.list(&PODS, namespace, None, &mut snapshot.dump).await;
+        if pods.is_ok() {
+            self.know_all(&PODS, namespace, &mut snapshot.dump);
+        }
+        match pods {
             Err(refusal) if self.without_pods && refusal.is_forbidden() => {
                 snapshot.has_all_pods = false;
                 let without = "failures of pods are missing";
@@ -150,7 +154,7 @@ impl Lister<'_> {
         let has_pods = snapshot.lacking.is_empty();
         for kind in RELATED_KINDS.iter().filter(|kind| has_pods || kind.is_of_nodes()) {
             match self.list(kind, namespace, None, &mut snapshot.dump).await {
-                Ok(()) => {}
+                Ok(()) => self.know_all(kind, namespace, &mut snapshot.dump),
                 // The kind does not exist in this cluster, so there are no objects of it.
                 Err(failure) if failure.is_not_found() => {}
                 Err(refusal) if refusal.is_forbidden() => {
@@ -186,6 +190,14 @@ impl Lister<'_> {
         Ok(())
     }
 
+    /// Notes that all objects of a kind were listed. Only the paths of requests depend on it.
+    fn know_all(&self, kind: &Kind, namespace: Option<&str>, dump: &mut Dump) {
+        let name = (kind.name)();
+        if let Some(kind) = NetworkKind::ALL.into_iter().find(|of| self.with_routes && of.as_str() == name) {
+            network::know_all(kind, namespace, dump);
+        }
+    }
+
     async fn list(
         &self,
         kind: &Kind,
@@ -196,24 +208,6 @@ impl Lister<'_> {
         let (name, plural) = ((kind.name)(), (kind.plural)());
         let add = |dump: &mut Dump, items: &[Box<RawValue>]| dump.read_items(&name, items);
         self.list_at(&plural, &kind.path(namespace), fields, dump, add).await
-    }
-
-    /// Lists the kinds of the paths of requests. Those that the cluster does not have are left out.
-    async fn routes(&self, namespace: Option<&str>, snapshot: &mut Snapshot) -> Result<(), Failure> {
-        for kind in NetworkKind::ALL.into_iter().filter(|kind| !network::is_listed_for_pods(*kind)) {
-            let (plural, path) = (kind.plural(), network::path(kind, namespace));
-            let add = |dump: &mut Dump, items: &[Box<RawValue>]| dump.read_items(kind.as_str(), items);
-            match self.list_at(plural, &path, None, &mut snapshot.dump, add).await {
-                Ok(()) => {}
-                Err(failure) if failure.is_not_found() => {}
-                Err(refusal) if refusal.is_forbidden() => {
-                    let without = "the hops of a request through them are not checked";
-                    snapshot.lacking.push(Lacking { what: plural.into(), without, refusal });
-                }
-                Err(failure) => return Err(failure),
-            }
-        }
-        Ok(())
     }
 
     /// Lists the objects of a path, and adds each page with `add`.

@@ -3,8 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::{PendingObject, SeenSoFar};
+use crate::api::Severity;
 use crate::facts::route::{Listed, NetworkKind, NetworkObject, SliceFacts};
-use crate::facts::{NamedKind, ObjectKey, Timestamp};
+use crate::facts::{NamedKind, ObjectKey, Timestamp, WorkloadKey};
+use crate::message::text;
+use crate::outbox::Subject;
+use crate::reconcile::Intent;
+use crate::rules;
 use crate::state::{Change, NetworkChange, World};
 use crate::wire::{Dump, EndpointSlice, Endpoints, Service};
 
@@ -29,6 +35,37 @@ pub(super) fn fill(world: &mut World, dump: &mut Dump, now: Timestamp) {
     }
 }
 
+/// The objects whose failure is due later if nothing changes. They are judged as of that time, so this comes last.
+pub(super) fn pending(world: &mut World, now: Timestamp) -> Vec<PendingObject> {
+    let subjects = world.regular_subjects().into_iter().filter_map(|subject| match subject {
+        Subject::Workload(key) if NetworkKind::of(&key).is_some() => Some(key),
+        _ => None,
+    });
+    subjects.collect::<Vec<_>>().into_iter().filter_map(|object| due(world, object, now)).collect()
+}
+
+/// The failure of an object that is due after `now`. `None`: it is due already, or there is none.
+fn due(world: &mut World, object: WorkloadKey, now: Timestamp) -> Option<PendingObject> {
+    /// The time at which something is due may only be that of another check.
+    const CHECKS: usize = 3;
+    let subject = Subject::Workload(object.clone());
+    let mut at = now;
+    for _ in 0..CHECKS {
+        let plan = world.decide(&subject, at).plan;
+        if let Some(Intent::Apply(write)) = plan.intent {
+            let head = write.object.head();
+            if head.severity == Severity::Info {
+                return None;
+            }
+            let cause = rules::named(&head.cause)?.cause;
+            let seen_so_far = SeenSoFar { cause, summary: text::line(&head.summary, text::EVIDENCE_MAX) };
+            return (at > now).then_some(PendingObject { object, from: at, seen_so_far });
+        }
+        at = plan.wake.filter(|wake| *wake > at)?;
+    }
+    None
+}
+
 /// The endpoints. The deprecated Endpoints objects count for Services without a slice.
 fn slices(dump: &Dump) -> Vec<SliceFacts> {
     let mut slices: Vec<SliceFacts> = dump.slices.iter().filter_map(EndpointSlice::slice).collect();
@@ -38,7 +75,7 @@ fn slices(dump: &Dump) -> Vec<SliceFacts> {
     slices
 }
 
-/// What a dump lists: kinds of the cluster of which it has an object, and kinds of namespaces in each namespace in which
+/// What a dump lists, beside what its reader knows: kinds of the cluster of which it has an object, and kinds of namespaces in each namespace in which
 /// it has one. A dump of all namespaces, which has the Service of the API server and others, lists a kind everywhere.
 fn listed(dump: &Dump, objects: &[NetworkObject], slices: &[SliceFacts], secrets: &BTreeSet<ObjectKey>) -> Listed {
     let mut known: BTreeMap<NetworkKind, BTreeSet<Arc<str>>> = BTreeMap::new();
@@ -67,7 +104,7 @@ fn listed(dump: &Dump, objects: &[NetworkObject], slices: &[SliceFacts], secrets
     let api_server = ObjectKey::new("default", "kubernetes");
     let has_api_server = objects.iter().any(|object| is_service(object, &api_server));
     let is_of_cluster = has_api_server && known.get(&NetworkKind::Service).is_some_and(|all| all.len() > 1);
-    let mut listed = Listed::default();
+    let mut listed = dump.listed.clone();
     for (kind, namespaces) in known {
         // Where a namespace has a slice, its other Services have none.
         if kind.is_cluster_scoped() || is_of_cluster && kind != NetworkKind::EndpointSlice {

@@ -19,7 +19,7 @@ use super::{
     Node, PersistentVolumeClaim, Pod, ReplicaSet, ReplicationController, Service, StatefulSet, StorageClass, Workload,
     keeping, object, own_replica_sets, own_revisions, room, route,
 };
-use crate::facts::route::NetworkObject;
+use crate::facts::route::{Listed, NetworkObject};
 use crate::facts::{EventFacts, KindFields, NamedKind, NamesOf, NodeFacts, PodFacts, Timestamp, WorkloadFacts};
 
 /// Maximum depth of nested lists.
@@ -49,6 +49,8 @@ pub struct Dump {
     pub network: Vec<NetworkObject>,
     /// Names of ConfigMaps, Secrets and other objects that templates refer to, and of their keys.
     pub names: BTreeMap<NamesOf, BTreeSet<Arc<str>>>,
+    /// Kinds of the path of a request of which all objects were read, even if there is none. A text does not state this.
+    pub listed: Listed,
     /// Number of objects and lists with a kind, including unused kinds.
     pub objects: usize,
     /// The newest time in any object.
@@ -108,6 +110,7 @@ impl Dump {
             classes: Vec::new(),
             network: Vec::new(),
             names: BTreeMap::new(),
+            listed: Listed::default(),
             objects: 0,
             newest: None,
             problems: Vec::new(),

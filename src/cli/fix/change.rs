@@ -40,14 +40,22 @@ const KINDS: &[ApiKind] = kinds![
     "Secret" "secrets" "" [], true;
     "ServiceAccount" "serviceaccounts" "" ["sa"], true;
     "ControllerRevision" "controllerrevisions" "apps" [], true;
+    "Ingress" "ingresses" "networking.k8s.io" ["ing"], true;
+    "Gateway" "gateways" "gateway.networking.k8s.io" ["gtw"], true;
+    "HTTPRoute" "httproutes" "gateway.networking.k8s.io" [], true;
+    "GRPCRoute" "grpcroutes" "gateway.networking.k8s.io" [], true;
     "Node" "nodes" "" ["no"], false;
 ];
 
 impl ApiKind {
+    /// The kind of a name as for kubectl: `deploy`, `deployments.apps`. A name of another group is another kind.
     pub(super) fn of(name: &str) -> Option<&'static Self> {
         let name = name.to_ascii_lowercase();
-        let name = name.split('.').next().unwrap_or_default();
-        KINDS.iter().find(|of| of.kind.eq_ignore_ascii_case(name) || of.plural == name || of.names.contains(&name))
+        let (name, group) = name.split_once('.').map_or((&*name, None), |(name, group)| (name, Some(group)));
+        KINDS.iter().find(|of| {
+            let is_named = of.kind.eq_ignore_ascii_case(name) || of.plural == name || of.names.contains(&name);
+            is_named && group.is_none_or(|group| group == of.group)
+        })
     }
 
     pub(super) fn api_version(&self) -> String {
@@ -80,6 +88,8 @@ pub(super) enum Operation {
     Strategic(Value),
     /// A JSON merge patch.
     Merge(Value),
+    /// The operations of a JSON patch (RFC 6902).
+    Json(Vec<Value>),
     /// Sets fields of a container, wherever the object has it.
     InContainer {
         container: String,
@@ -349,6 +359,10 @@ fn change(words: &[String]) -> anyhow::Result<Option<Change>> {
             let operation = match words.flag("type") {
                 None | Some("strategic") => Operation::Strategic(patch),
                 Some("merge") => Operation::Merge(patch),
+                Some("json") => match patch {
+                    Value::Array(operations) => Operation::Json(operations),
+                    _ => bail!("the JSON patch of the remedy is no list of operations"),
+                },
                 Some(other) => bail!("unknown type of patch {other}"),
             };
             on(object(rest), operation)
@@ -445,6 +459,12 @@ mod tests {
                 "Pod web",
                 shop(),
                 Operation::Merge(json!({"metadata": {"finalizers": null}})),
+            ),
+            (
+                r#"kubectl -n shop patch httproute.gateway.networking.k8s.io/web --type=json -p '[{"op":"remove","path":"/spec/rules/0"}]'"#,
+                "HTTPRoute web",
+                shop(),
+                Operation::Json(vec![json!({"op": "remove", "path": "/spec/rules/0"})]),
             ),
             (
                 "kubectl -n shop set image deployment/web app=<IMAGE>",
@@ -556,6 +576,7 @@ mod tests {
             "kubectl -n shop get pvc data -o yaml | kubectl replace --force -f -",
             "kubectl -n shop get pod web -o json | kubectl patch --local -f - -p '{}' -o json > a.json && kubectl -n other replace --force -f a.json",
             "kubectl -n shop get pod web -o json | sed --local s/a/b/ > a.json && kubectl -n shop replace --force -f a.json",
+            "kubectl -n shop delete service.serving.knative.dev/web",
             "kubectl -n shop delete pods --field-selector=status.phase=Failed -l app=web",
             "rm -rf /",
         ] {

@@ -13,6 +13,7 @@ use shindan_core::facts::Manager;
 use tokio::time::{sleep, timeout};
 
 use super::change::{ApiKind, Change, Operation, Replacement, Revision};
+use super::json_patch;
 
 /// Who changes the object, in managedFields and in the audit log.
 const FIELD_MANAGER: &str = "kubectl-shindan";
@@ -132,6 +133,16 @@ impl Objects<'_> {
                     }
                 }
             }
+            Operation::Json(operations) => {
+                let Some(before) = before else { bail!("{change} does not exist") };
+                if let Some(failed) = json_patch::failed_test(operations, before)? {
+                    // In a dry run, the diagnosis is older than the object. Later, the object has changed meanwhile.
+                    return Ok(Err(if dry_run { Refusal::Answer(failed) } else { Refusal::Changed }));
+                }
+                let params = PatchParams { dry_run, field_manager, ..PatchParams::default() };
+                let patch: Patch<()> = Patch::Json(json_patch::marked(operations, before, FIXED, reason)?);
+                self.within(api.patch(&change.name, &params, &patch)).await?.map(Some)
+            }
             _ => {
                 let Some(before) = before else { bail!("{change} does not exist") };
                 let mut patch = self.patch_of(change, before).await?;
@@ -188,7 +199,9 @@ impl Objects<'_> {
             Operation::Strategic(patch) | Operation::Merge(patch) => patch.clone(),
             Operation::InContainer { container, fields } => container_patch(before, container, fields)?,
             Operation::Undo { revision } => self.template_of(change, before, revision).await?,
-            Operation::Delete { .. } | Operation::Create(_) | Operation::Recreate(_) => bail!("no patch"),
+            Operation::Json(_) | Operation::Delete { .. } | Operation::Create(_) | Operation::Recreate(_) => {
+                bail!("no patch with fields")
+            }
         })
     }
 

@@ -9,14 +9,14 @@ use kube::Client;
 use shindan_core::api::{DiagnosisKind, DiagnosisState};
 use shindan_core::case::Thresholds;
 use shindan_core::facts::{NamesOf, ObjectKey, Timestamp};
-use shindan_core::offline::{self, Logs, UndiagnosedPod, View};
+use shindan_core::offline::{self, Logs, PendingObject, UndiagnosedPod, View};
 use shindan_core::rules;
 
 use super::below::Below;
 use super::kind::Kind;
 use super::standing;
 use super::subject::{self, Asked, Subject};
-use crate::cli::found::Found;
+use crate::cli::found::{Found, OfNodeOrWorkload, OfPod};
 use crate::cli::tree::Detail;
 use crate::cluster::client::Clients;
 use crate::cluster::discovery::{self, ResourceType};
@@ -30,6 +30,8 @@ pub(in crate::cli) enum By {
     Operator,
     /// Locally, because the operator is installed but has no diagnosis.
     HereInstead,
+    /// By the operator, although nothing is seen locally: it knows rules and reads objects that the user does not.
+    OperatorInstead,
     Here,
 }
 
@@ -142,7 +144,15 @@ impl Question<'_> {
                 // Ended diagnoses stay valid without a running operator.
                 found.add(ended);
             }
-            return Ok(Gathered { found, by: By::Here, notes, pods, unready, fails_so_far, healthy_nodes });
+            let mut by = By::Here;
+            if is_here && !self.here {
+                let more = self.written_of_others(&found, now, &mut notes).await;
+                if more.fails() {
+                    by = By::OperatorInstead;
+                    found.add(more);
+                }
+            }
+            return Ok(Gathered { found, by, notes, pods, unready, fails_so_far, healthy_nodes });
         };
         if written.fails() || !written.is_empty() && !self.is_about_one() {
             let written = self.with_names(written, now).await;
@@ -258,6 +268,30 @@ impl Question<'_> {
 
     /// The diagnoses that the operator wrote. `None`: it is not installed, or its objects cannot be read.
     async fn written(&self, notes: &mut Vec<String>) -> anyhow::Result<Option<Found>> {
+        self.written_of(&self.asked, notes).await
+    }
+
+    /// The failures that the operator has reported of requested objects, for those of which none is seen locally. It may
+    /// know rules of the cluster, or objects of other namespaces. If its diagnoses cannot be read, the local ones stand.
+    async fn written_of_others(&self, seen: &Found, now: Timestamp, notes: &mut Vec<String>) -> Found {
+        let others: Vec<Subject> =
+            self.asked.subjects().iter().filter(|subject| !subject.fails_in(seen)).cloned().collect();
+        let asked = match &self.asked {
+            Asked::These(_) if others.is_empty() => return Found::default(),
+            Asked::These(_) => Asked::These(others),
+            Asked::Kind(kind) => Asked::Kind(kind.clone()),
+            _ => return Found::default(),
+        };
+        let Ok(Some(mut written)) = self.written_of(&asked, &mut Vec::new()).await else { return Found::default() };
+        written.pods.retain(OfPod::fails);
+        written.nodes_and_workloads.retain(OfNodeOrWorkload::fails);
+        if written.is_empty() || self.is_left_over(now, notes).await {
+            return Found::default();
+        }
+        written
+    }
+
+    async fn written_of(&self, asked: &Asked, notes: &mut Vec<String>) -> anyhow::Result<Option<Found>> {
         let mut all = Restored::default();
         for kind in [DiagnosisKind::Pod, DiagnosisKind::Workload, DiagnosisKind::Node] {
             if kind == DiagnosisKind::Node && !self.includes_nodes() {
@@ -279,7 +313,7 @@ impl Question<'_> {
             }
         }
         let mut found = Found::of_records(all.records);
-        self.asked.keep(&mut found, &Below::default());
+        asked.keep(&mut found, &Below::default());
         if !self.ended && self.includes_nodes() {
             // For a node, the pods that fail there now matter.
             found.pods.retain(|pod| pod.status.head.state == DiagnosisState::Active);
@@ -309,14 +343,15 @@ impl Question<'_> {
         let lacking = std::mem::take(&mut snapshot.lacking);
         notes.extend(lacking.iter().map(ToString::to_string));
         let knows_nodes = !lacking.iter().any(|lacking| lacking.what == Kind::Node.plural());
-        let missing = match &self.asked {
+        let mut missing = match &self.asked {
             Asked::These(subjects) => {
                 let there: Vec<_> = subjects.iter().filter(|subject| !self.gone.contains(subject)).cloned().collect();
                 standing::of(&snapshot.dump, &there, self.namespace.as_deref(), (&self.thresholds, now))
             }
             Asked::All | Asked::OwnStatus | Asked::Kind(_) | Asked::Pods(_) => Vec::new(),
         };
-        let Judged { found, undiagnosed } = self.judged(snapshot, now).await;
+        let Judged { found, undiagnosed, pending } = self.judged(snapshot, now).await;
+        missing.extend(standing::of_routes(pending, &self.asked, self.namespace.as_deref(), self.thresholds.language));
         let fails_so_far = missing.iter().any(|one| one.fails_so_far(&undiagnosed));
         let unready = missing.iter().map(|one| one.text(&undiagnosed, (self.thresholds.language, now))).collect();
         // Its pods may fail all the same, but its health is unknown.
@@ -416,7 +451,10 @@ impl Question<'_> {
             });
         }
         self.asked.keep(&mut found, &below);
-        (Judged { found, undiagnosed: report.undiagnosed }, report.unknown_names)
+        let is_asked = |of: &PendingObject| self.asked.subjects().iter().any(|subject| subject.is_workload(&of.object));
+        let mut pending = report.pending;
+        pending.retain(|of| self.is_in_place(&of.object.namespace) && is_asked(of));
+        (Judged { found, undiagnosed: report.undiagnosed, pending }, report.unknown_names)
     }
 }
 
@@ -424,6 +462,8 @@ impl Question<'_> {
 pub(super) struct Judged {
     pub(super) found: Found,
     pub(super) undiagnosed: Vec<UndiagnosedPod>,
+    /// Requested objects on the path of a request whose failure is not reported yet.
+    pub(super) pending: Vec<PendingObject>,
 }
 
 /// The first requested object whose kind cannot be listed.

@@ -1,25 +1,28 @@
 //! State of requested objects that are not healthy, whether or not that counts as a failure yet.
 
 use shindan_core::case::{Thresholds, pod_status};
+use shindan_core::facts::route::{BackendService, NetworkKind};
 use shindan_core::facts::{
     ObjectKey, OwnFacts, Phase, PodFacts, Timestamp, WorkloadFacts, WorkloadKind, seconds_between,
 };
 use shindan_core::language::Language;
 use shindan_core::language::{phrase, translate};
 use shindan_core::message::text;
-use shindan_core::offline::{SeenSoFar, UndiagnosedPod};
-use shindan_core::wire::Dump;
+use shindan_core::offline::{PendingObject, SeenSoFar, UndiagnosedPod};
+use shindan_core::wire::{Dump, Service};
 
 use super::kind::Kind;
 use super::own_status;
-use super::subject::Subject;
+use super::subject::{Asked, Subject};
 
 /// What an object lacks to be healthy.
 pub(super) struct Missing {
     subject: Subject,
     namespace: Option<String>,
     text: String,
-    /// For a custom resource: the failure that is not reported yet, and when it would be.
+    /// For a Service: the pods that it selects.
+    selected: Vec<ObjectKey>,
+    /// For a custom resource or an object on the path of a request: the failure that is not reported yet, and when it would be.
     own: Option<(SeenSoFar, Timestamp)>,
 }
 
@@ -63,11 +66,11 @@ impl Missing {
     }
 
     fn is_of_it(&self, undiagnosed: &UndiagnosedPod) -> bool {
-        is_of(&self.subject, self.namespace.as_deref(), undiagnosed)
+        is_of(&self.subject, self.namespace.as_deref(), undiagnosed) || self.selected.contains(&undiagnosed.pod)
     }
 
     fn seen_so_far<'u>(&'u self, undiagnosed: &'u [UndiagnosedPod]) -> Option<&'u SeenSoFar> {
-        let of_pods = seen_so_far(undiagnosed, std::slice::from_ref(&self.subject), self.namespace.as_deref());
+        let of_pods = undiagnosed.iter().filter(|pod| self.is_of_it(pod)).find_map(|pod| pod.seen_so_far.as_ref());
         of_pods.or(self.own.as_ref().map(|(seen, _)| seen))
     }
 }
@@ -118,9 +121,47 @@ pub(super) fn of(
         let text = still_to_come(dump, subject, namespace, thresholds.language)?;
         let object = own_status::find(dump, subject, namespace);
         let own = object.and_then(|facts| own_status::failure_to_come(facts, thresholds, now));
-        Some(Missing { subject: subject.clone(), namespace: namespace.map(ToOwned::to_owned), text, own })
+        let selected = match subject.kind {
+            Kind::Route(NetworkKind::Service) => {
+                selected(dump, subject, namespace).map(|pod| pod.key.clone()).collect()
+            }
+            _ => Vec::new(),
+        };
+        Some(Missing { subject: subject.clone(), namespace: namespace.map(ToOwned::to_owned), text, selected, own })
     });
     missing.collect()
+}
+
+/// The state of requested objects on the path of a request whose failure is not reported yet.
+pub(super) fn of_routes(
+    pending: Vec<PendingObject>,
+    asked: &Asked,
+    namespace: Option<&str>,
+    language: Language,
+) -> Vec<Missing> {
+    let missing = pending.into_iter().filter_map(|PendingObject { object, from, seen_so_far }| {
+        let subject = asked.subjects().iter().find(|subject| subject.is_workload(&object))?.clone();
+        Some(Missing {
+            subject,
+            namespace: namespace.map(ToOwned::to_owned),
+            text: phrase!(language, "not healthy", "健全でない").to_owned(),
+            selected: Vec::new(),
+            own: Some((seen_so_far, from)),
+        })
+    });
+    missing.collect()
+}
+
+/// The unfinished pods that a Service selects.
+fn selected<'d>(dump: &'d Dump, service: &Subject, namespace: Option<&str>) -> impl Iterator<Item = &'d PodFacts> {
+    let is_it = |of: &BackendService| {
+        *of.key.name == *service.name && namespace.is_none_or(|namespace| *of.key.namespace == *namespace)
+    };
+    let service = dump.services.iter().filter_map(Service::backend).find(is_it);
+    dump.pods.iter().filter(move |pod| {
+        let selects = |of: &BackendService| of.key.namespace == pod.key.namespace && of.selects(&pod.labels);
+        !pod.is_over() && service.as_ref().is_some_and(selects)
+    })
 }
 
 /// What the object lacks to be healthy, as text to follow its name. The dump may contain pods of other namespaces,
@@ -156,7 +197,13 @@ pub(super) fn still_to_come(
             Some(workload) => Some(progress(&subject.kind, workload, language)),
         },
         Kind::Custom(_) => own_status::still_to_come(own_status::find(dump, subject, namespace), language),
-        // It fails or it does not: that it exists was checked before.
+        Kind::Route(NetworkKind::Service) => {
+            let (ready, all) = selected(dump, subject, namespace)
+                .fold((0_usize, 0_usize), |(ready, all), pod| (ready + usize::from(pod.is_ready()), all + 1));
+            (ready == 0 && all > 0)
+                .then(|| translate!(language, "0 of {all} pods ready", "Pod {all} 個中 0 個が Ready", all))
+        }
+        // Their failures have a time from which they are reported. That they exist was checked before.
         Kind::Route(_) => None,
     }
 }
@@ -327,6 +374,7 @@ status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}'}}]}}
             subject: Subject { kind, name: name.to_owned() },
             namespace: Some("shop".to_owned()),
             text: "0 of 1 ready".to_owned(),
+            selected: Vec::new(),
             own: None,
         };
         let all = [

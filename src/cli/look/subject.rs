@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::cli::found::NodeOrWorkload;
 use clap::CommandFactory;
+use shindan_core::api::{Root, ServiceImpact};
 use shindan_core::case::top_workload;
 use shindan_core::facts::route::NetworkKind;
 use shindan_core::facts::{ObjectKey, PodFacts, WorkloadKey};
@@ -90,6 +91,36 @@ impl Subject {
     pub(super) fn has_diagnosis_in(&self, found: &Found) -> bool {
         let as_pod = || self.kind == Kind::Pod && found.pods.iter().any(|pod| self.is_of_pod(pod));
         as_pod() || found.nodes_and_workloads.iter().any(|of| self.is_about(of))
+    }
+
+    /// Whether it has a failure, or one names it: as its root, or as a Service that has no ready endpoint because of it.
+    pub(super) fn fails_in(&self, found: &Found) -> bool {
+        let is_own = |pod: &OfPod| self.is_of_pod(pod);
+        found.pods.iter().any(|pod| pod.fails() && (is_own(pod) || self.is_behind_pod(pod)))
+            || found.nodes_and_workloads.iter().any(|of| of.fails() && (self.is_about(of) || self.is_behind(of)))
+    }
+
+    /// Whether the failure of a pod names this object.
+    fn is_behind_pod(&self, pod: &OfPod) -> bool {
+        let services = pod.status.impact.iter().flat_map(|impact| &impact.services);
+        self.is_root(pod.status.root.as_ref()) || self.is_without_endpoints(services)
+    }
+
+    /// Whether the failure of a workload or of an object on the path of a request names this object.
+    fn is_behind(&self, of: &OfNodeOrWorkload) -> bool {
+        let NodeOrWorkload::Workload(_, status) = &of.object else { return false };
+        let services = status.serving.iter().flat_map(|serving| &serving.services);
+        self.is_root(status.root.as_ref().map(|reach| &reach.root)) || self.is_without_endpoints(services)
+    }
+
+    fn is_root(&self, root: Option<&Root>) -> bool {
+        let is_it = |root: &Root| root.kind == self.kind.as_str() && root.name == self.name;
+        matches!(self.kind, Kind::Route(_)) && root.is_some_and(is_it)
+    }
+
+    fn is_without_endpoints<'s>(&self, mut services: impl Iterator<Item = &'s ServiceImpact>) -> bool {
+        let is_it = |of: &ServiceImpact| of.name == self.name && of.ready_endpoints == 0;
+        self.kind == Kind::Route(NetworkKind::Service) && services.any(is_it)
     }
 
     pub(super) fn is_about(&self, of: &OfNodeOrWorkload) -> bool {
@@ -200,6 +231,12 @@ impl Asked {
         }
     }
 
+    /// Whether only such objects are requested.
+    pub(in crate::cli) fn is_only_of_routes(&self) -> bool {
+        let kinds = self.kinds();
+        !kinds.is_empty() && kinds.into_iter().all(|kind| matches!(kind, Kind::Route(_)))
+    }
+
     /// Whether only nodes are requested.
     pub(in crate::cli) fn is_of_nodes(&self) -> bool {
         let kinds = self.kinds();
@@ -247,10 +284,20 @@ impl Asked {
                 });
             }
             Self::These(subjects) => {
-                let is_asked = |pod: &OfPod| subjects.iter().any(|subject| subject.is_of_pod(pod));
+                // Failures of other objects are shown only for one that has none itself.
+                let has_own =
+                    |subject: &&Subject| found.nodes_and_workloads.iter().any(|of| of.fails() && subject.is_about(of));
+                let explained: Vec<&Subject> = subjects.iter().filter(|subject| !has_own(subject)).collect();
+                let is_asked = |pod: &OfPod| {
+                    let names = |subject: &&Subject| pod.fails() && subject.is_behind_pod(pod);
+                    subjects.iter().any(|subject| subject.is_of_pod(pod)) || explained.iter().any(names)
+                };
+                let is_asked_object = |of: &OfNodeOrWorkload| {
+                    let names = |subject: &&Subject| of.fails() && subject.is_behind(of);
+                    subjects.iter().any(|subject| subject.is_about(of)) || explained.iter().any(names)
+                };
                 found.pods.retain(|pod| is_asked(pod) || below.has_pod(pod));
-                let is_asked = |of: &OfNodeOrWorkload| subjects.iter().any(|subject| subject.is_about(of));
-                found.nodes_and_workloads.retain(|of| is_asked(of) || below.has_workload(of));
+                found.nodes_and_workloads.retain(|of| is_asked_object(of) || below.has_workload(of));
             }
             Self::Pods(keys) => {
                 found.pods.retain(|pod| keys.contains(&pod.key));

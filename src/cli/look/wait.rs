@@ -10,6 +10,7 @@ use anyhow::{Context, bail};
 use shindan_core::api::Severity;
 use shindan_core::case::{Recovery, top_workload};
 use shindan_core::facts::{ObjectKey, OwnFacts, PodFacts, Timestamp, WorkloadFacts, seconds_between};
+use shindan_core::language::phrase;
 use shindan_core::rules;
 use shindan_core::wire::Dump;
 
@@ -51,7 +52,9 @@ pub(in crate::cli) async fn wait(
             Some(format!("{subject}: {text}"))
         };
         let missing = subjects.iter().find_map(missing);
-        if missing.is_none() && steady.holds(&snapshot.dump, subjects, namespace, now) {
+        let is_steady = missing.is_none() && steady.holds(&snapshot.dump, subjects, namespace, now);
+        // An object on the path of a request is healthy if it is not diagnosed.
+        if is_steady && !question.asked.is_of_routes() {
             return Ok(Waited::Healthy);
         }
         if missing.is_some() {
@@ -63,16 +66,25 @@ pub(in crate::cli) async fn wait(
         // If Kubernetes has given up on the workload, the wait ends.
         let given_up = |subject: &Subject| workload(&snapshot.dump, subject).is_some_and(WorkloadFacts::has_given_up);
         let given_up = subjects.iter().any(given_up);
-        let Judged { found, undiagnosed } = question.judge(snapshot, now);
+        let Judged { found, undiagnosed, pending } = question.judge(snapshot, now);
+        if is_steady && !found.fails() && pending.is_empty() {
+            return Ok(Waited::Healthy);
+        }
         if given_up && found.fails() || grace.is_over(&found, &over, now) {
             return Ok(Waited::Fails(found));
         }
+        // Without a time, which would change at each check.
+        let text = pending.first().map_or(text, |of| {
+            let state = phrase!(question.thresholds.language, "not healthy", "健全でない");
+            format!("{} {}: {state}", of.object.kind, of.object.name)
+        });
+        let seen = pending.first().map(|of| &of.seen_so_far);
         let text = match found.pods.iter().find(|pod| pod.fails()) {
             Some(pod) => {
                 let of = pod.status.container.as_ref().map(|name| format!(" of {name}")).unwrap_or_default();
                 format!("{text}; {}{of}: a restart may help", pod.status.head.cause)
             }
-            None => match standing::seen_so_far(&undiagnosed, subjects, namespace) {
+            None => match standing::seen_so_far(&undiagnosed, subjects, namespace).or(seen) {
                 Some(seen) => format!("{text}. {}", standing::so_far(seen, question.thresholds.language)),
                 None => text,
             },

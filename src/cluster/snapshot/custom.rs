@@ -1,7 +1,11 @@
 //! Lists custom resources for a snapshot.
 
+use std::sync::Arc;
+
 use serde_json::value::RawValue;
-use shindan_core::wire::{CustomResource, Dump, Problem};
+use shindan_core::facts::{CustomKind, FieldPaths};
+use shindan_core::rules::catalog;
+use shindan_core::wire::{CustomResource, Dump, Problem, keeping};
 
 use super::{Failure, Lacking, Lister, Snapshot};
 use crate::cluster::discovery::ResourceType;
@@ -44,11 +48,12 @@ impl Lister<'_> {
         snapshot: &mut Snapshot,
     ) -> Result<(), Failure> {
         let resource = of.api_resource();
+        let paths = fields_of(of);
         let add = |dump: &mut Dump, items: &[Box<RawValue>]| {
             for (n, item) in items.iter().enumerate() {
                 dump.objects += 1;
                 // The entries of a list can lack their kind.
-                match serde_json::from_str::<CustomResource>(item.get()) {
+                match keeping(&paths, || serde_json::from_str::<CustomResource>(item.get())) {
                     Ok(object) => dump.resources.extend(object.of(&resource).into_facts(&mut dump.strings)),
                     Err(e) => dump.problems.push(Problem { document: n + 1, line: 1, message: e.to_string() }),
                 }
@@ -65,4 +70,11 @@ impl Lister<'_> {
             listed => listed,
         }
     }
+}
+
+/// The fields of the objects of a type that rules read.
+fn fields_of(of: &ResourceType) -> Arc<FieldPaths> {
+    let kind = CustomKind::parse(&of.full_name());
+    let paths = kind.ok().and_then(|kind| catalog::current().fields().of(&kind).cloned());
+    Arc::new(paths.unwrap_or_default())
 }

@@ -77,7 +77,9 @@ impl Live {
         }
         notes.extend(self.custom.lock().await.notes());
         let by = match by {
-            By::Operator => phrase!(self.thresholds, "reported by the operator", "operator による診断"),
+            By::Operator | By::OperatorInstead => {
+                phrase!(self.thresholds, "reported by the operator", "operator による診断")
+            }
             By::Here => {
                 phrase!(self.thresholds, "diagnosed locally, with your permissions", "ここで、あなたの権限で診断")
             }

@@ -1,0 +1,230 @@
+//! Answers about objects that the operator knows better, or that fail soon, with a fake API server.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use shindan_core::case::Thresholds;
+use shindan_core::rules::catalog::{self, Catalog};
+use shindan_core::user_rules;
+
+use super::gather::{By, Gathered, Question, resolve};
+use super::testing;
+
+const NO_GRANT: &str = include_str!("../../../tests/causes/ReferenceGrantMissing/not-granted.yaml");
+const NO_ADDRESS: &str = include_str!("../../../tests/causes/GatewayNotAccepted/no-address.yaml");
+
+type Lists = Vec<(&'static str, Value)>;
+
+/// The answer about one object of namespace shop.
+async fn answer(lists: &[(&'static str, Value)], subject: &str, at: &str, here: bool) -> Gathered {
+    let clients = testing::clients(lists, &[]);
+    let limit = Duration::from_secs(5);
+    let (asked, _) = resolve(&[subject.to_owned()], &clients, limit).await.unwrap();
+    let thresholds = Thresholds::default().for_snapshot();
+    let question = Question::new(&clients, Some("shop".to_owned()), asked, thresholds, limit).await.unwrap();
+    let question = Question { gone: Vec::new(), here, ..question };
+    question.answer(at.parse().unwrap()).await.unwrap()
+}
+
+/// The causes with their objects.
+fn causes(answer: &Gathered) -> Vec<String> {
+    let of = answer.found.nodes_and_workloads.iter();
+    of.map(|of| format!("{} {}", of.key.object.name, of.object.head().cause)).collect()
+}
+
+/// The objects of a fixture that the user can list: those of namespace shop, those of the cluster, and all Gateways.
+fn lists_of(fixture: &str) -> Lists {
+    const PLURALS: [(&str, &str); 6] = [
+        ("GatewayClass", "gatewayclasses"),
+        ("Gateway", "gateways"),
+        ("HTTPRoute", "httproutes"),
+        ("Service", "services"),
+        ("EndpointSlice", "endpointslices"),
+        ("Pod", "pods"),
+    ];
+    let mut lists: BTreeMap<&'static str, Vec<Value>> = BTreeMap::new();
+    for document in fixture.split("\n---\n") {
+        let object: Value = serde_saphyr::from_str(document).unwrap();
+        let is_here = matches!(object["metadata"]["namespace"].as_str(), None | Some("shop"));
+        let plural = PLURALS.iter().find(|(kind, _)| object["kind"] == *kind).map(|(_, plural)| *plural);
+        if let Some(plural) = plural.filter(|plural| is_here || *plural == "gateways") {
+            lists.entry(plural).or_default().push(object);
+        }
+    }
+    lists.into_iter().map(|(plural, objects)| (plural, objects.into())).collect()
+}
+
+/// A Lease of an operator that runs at 2026-11-21T09:00:00Z.
+fn running() -> (&'static str, Value) {
+    let lease = json!([{"metadata": {"namespace": "ops", "name": "shindan"},
+        "spec": {"holderIdentity": "a", "renewTime": "2026-11-21T08:59:59.000000Z"}}]);
+    ("leases", lease)
+}
+
+/// A diagnosis of a workload or another object, with more fields of its status.
+fn diagnosis(kind: &str, api_version: &str, name: &str, cause: &str, more: Value) -> Value {
+    let mut status = json!({"state": "Active", "severity": "Critical", "confidence": "Certain", "cause": cause,
+        "category": "Network", "summary": format!("{name} fails"), "problem": "NotServed",
+        "pods": {"desired": 0, "ready": 0, "failing": 0, "display": "0/0"}});
+    for (key, value) in more.as_object().unwrap() {
+        status[key] = value.clone();
+    }
+    json!({"metadata": {"namespace": "shop", "name": format!("{}-{name}", kind.to_lowercase()), "uid": "d",
+            "resourceVersion": "1"},
+        "spec": {"workload": {"apiVersion": api_version, "kind": kind, "name": name, "display": format!("{kind}/{name}")},
+            "workloadUID": "u"},
+        "status": status})
+}
+
+/// The kind PrintJob, and the jammed job poster, whose status has no condition.
+fn print_jobs() -> Lists {
+    let resource = json!({"resource": "printjobs", "singularResource": "printjob", "responseKind": {"kind": "PrintJob"},
+        "scope": "Namespaced", "shortNames": ["pj"], "verbs": ["list"]});
+    let apis = json!([{"metadata": {"name": "print.hoshi.example"}, "versions": [{"version": "v1", "resources": [resource]}]}]);
+    let poster = json!({"metadata": {"namespace": "shop", "name": "poster", "uid": "p",
+        "creationTimestamp": "2026-11-21T08:00:00Z"},
+        "spec": {"printer": "hp-3"}, "status": {"errors": [{"code": "JAM"}]}});
+    vec![("apis", apis), ("printjobs", json!([poster]))]
+}
+
+#[test]
+fn rules_read_the_fields_of_live_objects() {
+    let rule = json!({"causes": [{
+        "cause": "hoshi.example/PaperJam", "category": "Lifecycle", "signal": "object", "severity": "Critical",
+        "match": {"kinds": ["printjobs.print.hoshi.example"],
+            "when": "resource.status.errors.exists(e, e.code == \"JAM\")"},
+        "summary": "{object.display} is stuck in {resource.spec.printer}",
+        "explain": {"meaning": "m", "distinguish": "d", "action": "a", "source": "s"},
+        "remedies": [{"text": "Remove the paper."}],
+    }], "tests": [{"name": "jammed", "at": "2026-11-21T09:00:00Z", "expect": "hoshi.example/PaperJam", "objects": [{
+        "apiVersion": "print.hoshi.example/v1", "kind": "PrintJob",
+        "metadata": {"name": "a", "namespace": "b", "uid": "c", "creationTimestamp": "2026-11-21T08:00:00Z"},
+        "spec": {"printer": "hp-3"}, "status": {"errors": [{"code": "JAM"}]}}]}]});
+    let checked = user_rules::check(&rule);
+    assert!(checked.is_active(), "{checked:?}");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let answer = catalog::within(Arc::new(Catalog::with(checked.additions)), || {
+        runtime.block_on(answer(&print_jobs(), "pj/poster", "2026-11-21T09:00:00Z", true))
+    });
+    assert_eq!(causes(&answer), ["printjob.print.hoshi.example-poster hoshi.example/PaperJam"]);
+    assert!(answer.found.nodes_and_workloads[0].object.head().summary.ends_with("is stuck in hp-3"));
+}
+
+#[tokio::test]
+async fn a_failure_that_only_the_operator_sees_is_shown_as_its_own() {
+    let of_rule = diagnosis("PrintJob", "print.hoshi.example/v1", "poster", "hoshi.example/PaperJam", json!({}));
+    let mut lists = print_jobs();
+    lists.push(("workloaddiagnoses", json!([of_rule])));
+    let at = "2026-11-21T09:00:00Z";
+
+    let without = answer(&lists, "pj/poster", at, false).await;
+    assert_eq!((without.by, causes(&without)), (By::Here, vec![]), "the operator has stopped");
+    assert!(without.notes.iter().any(|note| note.contains("may be outdated")), "{:?}", without.notes);
+
+    lists.push(running());
+    for subject in ["pj/poster", "printjobs"] {
+        let with = answer(&lists, subject, at, false).await;
+        assert_eq!(with.by, By::OperatorInstead, "{subject}");
+        assert_eq!(causes(&with), ["printjob-poster hoshi.example/PaperJam"], "{subject}");
+        assert!(with.found.fails(), "for --exit-code");
+    }
+    let here = answer(&lists, "pj/poster", at, true).await;
+    assert_eq!(causes(&here), [""; 0], "--here");
+}
+
+#[tokio::test]
+async fn a_service_has_the_failure_that_names_it() {
+    let endpoints = |ready: u8| {
+        json!({"serving": {"updatedReady": 0, "oldReady": 0,
+        "services": [{"name": "web", "readyEndpoints": ready}]}})
+    };
+    let root = json!({"root": {"kind": "Service", "name": "web", "pods": 0, "workloads": 1, "namespaces": 1}});
+    let ingress = |name: &str| diagnosis("Ingress", "networking.k8s.io/v1", name, "TargetPortMissing", root.clone());
+    let deployment = |ready| diagnosis("Deployment", "apps/v1", "web", "OOMKilled", endpoints(ready));
+    for (written, expected) in [
+        (ingress("shop"), vec!["ingress-shop TargetPortMissing"]),
+        (deployment(0), vec!["deployment-web OOMKilled"]),
+        (deployment(1), vec![]),
+    ] {
+        let lists = vec![("workloaddiagnoses", json!([written])), running()];
+        let of_web = answer(&lists, "svc/web", "2026-11-21T09:00:00Z", false).await;
+        assert_eq!(causes(&of_web), expected);
+        let of_db = answer(&lists, "svc/db", "2026-11-21T09:00:00Z", false).await;
+        assert_eq!(causes(&of_db), [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn an_empty_list_is_known() {
+    let lists = lists_of(NO_GRANT);
+    assert!(!lists.iter().any(|(plural, _)| *plural == "referencegrants"));
+    let found = answer(&lists, "httproute/cart", "2026-11-28T10:00:00Z", false).await;
+    assert_eq!(causes(&found), ["httproute-cart ReferenceGrantMissing"]);
+}
+
+#[tokio::test]
+async fn a_broken_path_is_not_failing_yet_within_its_grace() {
+    let lists = lists_of(NO_ADDRESS);
+    let soon = answer(&lists, "gateway/edge", "2026-11-28T09:02:00Z", false).await;
+    assert!(soon.found.is_empty() && soon.fails_so_far, "{:?}", causes(&soon));
+    let [state] = <[String; 1]>::try_from(soon.unready).unwrap();
+    assert!(state.starts_with("Gateway edge: not healthy. Seen so far: "), "{state}");
+    assert!(state.contains("(GatewayNotAccepted). If this continues, it is reported at 2026-11-28T09:0"), "{state}");
+    let later = answer(&lists, "gateway/edge", "2026-11-28T10:00:00Z", false).await;
+    assert_eq!((later.found.fails(), later.unready.len()), (true, 0));
+}
+
+#[tokio::test]
+async fn a_path_to_pods_that_start_is_not_failing_yet() {
+    let at = "2026-11-21T08:58:00Z";
+    let meta = |name: &str| json!({"namespace": "shop", "name": name, "uid": name, "creationTimestamp": at});
+    let labelled = |name: &str, labels: Value| {
+        let mut meta = meta(name);
+        meta["labels"] = labels;
+        meta
+    };
+    let lists = |ready: bool| -> Lists {
+        let status = if ready { "True" } else { "False" };
+        vec![
+            ("ingressclasses", json!([{"metadata": {"name": "nginx", "creationTimestamp": at}}])),
+            (
+                "ingresses",
+                json!([{"metadata": meta("shop"),
+                "spec": {"ingressClassName": "nginx", "defaultBackend": {"service": {"name": "web", "port": {"number": 80}}}},
+                "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.10"}]}}}]),
+            ),
+            (
+                "services",
+                json!([{"metadata": meta("web"),
+                "spec": {"selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": 8080}]}}]),
+            ),
+            (
+                "endpointslices",
+                json!([{"metadata": labelled("web-x", json!({"kubernetes.io/service-name": "web"})),
+                "addressType": "IPv4", "ports": [{"port": 8080}],
+                "endpoints": [{"addresses": ["10.0.0.1"], "conditions": {"ready": ready},
+                    "targetRef": {"kind": "Pod", "name": "web-1", "namespace": "shop"}}]}]),
+            ),
+            (
+                "pods",
+                json!([{"metadata": labelled("web-1", json!({"app": "web"})),
+                "spec": {"nodeName": "n1", "containers": [{"name": "app", "image": "app:1"}]},
+                "status": {"phase": "Running", "startTime": at,
+                    "conditions": [{"type": "Ready", "status": status, "lastTransitionTime": at}],
+                    "containerStatuses": [{"name": "app", "ready": ready, "restartCount": 0,
+                        "state": {"running": {"startedAt": at}}}]}}]),
+            ),
+        ]
+    };
+    for (subject, expected) in
+        [("ing/shop", "Ingress shop: not healthy. Seen so far: "), ("svc/web", "Service web: 0 of 1 pods ready")]
+    {
+        let soon = answer(&lists(false), subject, "2026-11-21T09:00:00Z", false).await;
+        assert!(soon.found.is_empty(), "{:?}", causes(&soon));
+        assert!(soon.unready.iter().any(|state| state.starts_with(expected)), "{:?}", soon.unready);
+        let ready = answer(&lists(true), subject, "2026-11-21T09:00:00Z", false).await;
+        assert_eq!((ready.found.is_empty(), ready.unready.len()), (true, 0), "{subject}");
+    }
+}
