@@ -319,7 +319,8 @@ mod tests {
 
     #[test]
     fn tolerations_compare_numbers() {
-        let taint = |value: &str| Taint { key: "sla".into(), value: value.into(), effect: "NoExecute".into(), added: None };
+        let taint =
+            |value: &str| Taint { key: "sla".into(), value: value.into(), effect: "NoExecute".into(), added: None };
         let tolerates = |operator: &str, value: &str, of: &str| {
             let toleration = Toleration {
                 key: "sla".into(),

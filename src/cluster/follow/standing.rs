@@ -124,10 +124,8 @@ mod tests {
         assert_eq!(standings.borrow()[&kind].access(), Some(&Access::Forbidden));
         assert_eq!(
             health.lacks(),
-            [
-                "kinds: not allowed to list and watch widgets.acme.example; \
-                 `shindan rules rbac brokers.acme.example,widgets.acme.example` prints the role"
-            ]
+            ["kinds: not allowed to list and watch widgets.acme.example; \
+                 `shindan rules rbac brokers.acme.example,widgets.acme.example` prints the role"]
         );
         board.note(&kind, Some("a"), Access::Followed);
         assert!(health.lacks().is_empty());
