@@ -77,6 +77,7 @@ pub fn is_down(node: &NodeState, thresholds: &Thresholds, now: Timestamp) -> boo
 mod tests {
 
     use super::*;
+    use crate::api::Severity;
     use crate::facts::{Condition, NodeComplaint, NodeFacts, ReadyTransition, Resources, Taint};
 
     const PLEG: &str = "[container runtime is down, PLEG is not healthy: pleg was last seen active 4m9.760138488s ago; threshold is 3m0s]";
@@ -194,10 +195,11 @@ mod tests {
     }
 
     #[test]
-    fn ready_and_cordoned_nodes_are_healthy() {
+    fn ready_and_cordoned_node_is_only_noted() {
         let mut cordoned = node(&[(-600, "True", "")]);
         cordoned.facts.unschedulable = true;
-        assert_eq!(judgement(&cordoned, &Thresholds::default(), at(0)), nothing(None));
+        let noted = judgement(&cordoned, &Thresholds::default(), at(0)).failure.unwrap();
+        assert_eq!((noted.cause, noted.severity, noted.quiet), ("NodeCordoned", Severity::Info, true));
     }
 
     #[test]
@@ -226,9 +228,12 @@ mod tests {
         cordoned.facts.unschedulable = true;
         let patient = Thresholds::default();
         for (planned, cause) in [(&announced, "NodeShuttingDown"), (&cordoned, "NodeStatusUnknown")] {
-            assert_eq!(judgement(planned, &patient, at(9)), nothing(Some(at(10))));
+            let early = judgement(planned, &patient, at(9));
+            assert!(early.failure.is_none_or(|found| found.severity == Severity::Info), "it is only noted");
+            assert_eq!(early.wake, Some(at(10)));
             assert_eq!(judgement(planned, &patient, at(10)).failure.unwrap().cause, cause);
-            assert!(judgement(planned, &patient.for_snapshot(), at(9)).failure.is_some(), "a dump has no later moment");
+            let in_dump = judgement(planned, &patient.for_snapshot(), at(9)).failure;
+            assert_eq!(in_dump.map(|found| found.cause), Some(cause), "a dump has no later moment");
         }
         let down = node(&[(-600, "True", ""), (0, "Unknown", STOPPED)]);
         assert!(judgement(&down, &patient, at(0)).failure.is_some(), "not planned");

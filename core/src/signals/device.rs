@@ -14,30 +14,30 @@ signal! {
     pub(crate) struct Device<'a> as "device" {
         case: &'a Case<'a>,
         container: &'a Container,
-        device: &'a UnhealthyDevice,
+        unhealthy: &'a UnhealthyDevice,
         failure: Failure,
     }
-    reason: |of| of.failure.as_str(), message: &of.device.message;
+    reason: |of| of.failure.as_str(), message: &of.unhealthy.message;
 
     /// The device: `nvidia.com/gpu GPU-5f1c`, or the ID of a DRA device, at most 100 characters.
     /// Source: allocatedResourcesStatus[].resources[].resourceID.
     "name": fn name(&self) -> String {
-        let id = message::name(&self.device.id, 60);
+        let id = message::name(&self.unhealthy.id, 60);
         if self.claim().is_empty() { format!("{} {id}", self.resource()) } else { id }
     }
 
     /// Its resource: `nvidia.com/gpu`, or `claim:NAME/REQUEST`, at most 60 characters. Source: allocatedResourcesStatus[].name.
-    "resource": fn resource(&self) -> String { message::name(&self.device.resource, 60) }
+    "resource": fn resource(&self) -> String { message::name(&self.unhealthy.resource, 60) }
 
     /// Its ResourceClaim, by its name in the pod; empty for a device plugin. Source: the same.
     "claim": fn claim(&self) -> &str {
-        let claim = self.device.resource.strip_prefix("claim:").unwrap_or_default();
+        let claim = self.unhealthy.resource.strip_prefix("claim:").unwrap_or_default();
         claim.split('/').next().unwrap_or_default()
     }
 
     /// What the driver reports about it, at most 100 characters; empty if it reports nothing.
     /// Source: allocatedResourcesStatus[].resources[].message.
-    "message": fn error(&self) -> String { text::line(&self.device.message, 100) }
+    "message": fn error(&self) -> String { text::line(&self.unhealthy.message, 100) }
 
     /// How many other devices of the container are unhealthy. Source: allocatedResourcesStatus[].resources[].health.
     "others": fn others(&self) -> Option<u32> {
@@ -76,11 +76,11 @@ pub(crate) const SOURCE: Source =
     Source { definition: &Device::DEFINITION, read: |case| of_containers(case, |container| read(case, container)) };
 
 fn read<'a>(case: &'a Case<'a>, container: &'a Container) -> Option<Device<'a>> {
-    let device = container.unhealthy_devices.first()?;
+    let unhealthy = container.unhealthy_devices.first()?;
     if case.pod.deletion.is_some() {
         return None;
     }
-    Some(Device { case, container, device, failure: failure(case, container)? })
+    Some(Device { case, container, unhealthy, failure: failure(case, container)? })
 }
 
 fn failure(case: &Case<'_>, container: &Container) -> Option<Failure> {
@@ -113,8 +113,8 @@ impl<'a> PodSignal<'a> for Device<'a> {
 
     fn evidence(&self, _: &Matched) -> Vec<Evidence> {
         let container = self.container;
-        let path = format!("{}.allocatedResourcesStatus[{}]", container.status_path(), self.device.resource);
-        let value = format!("{} Unhealthy {}", self.device.id, self.device.message);
+        let path = format!("{}.allocatedResourcesStatus[{}]", container.status_path(), self.unhealthy.resource);
+        let value = format!("{} Unhealthy {}", self.unhealthy.id, self.unhealthy.message);
         let ended = container.last_end().filter(|_| self.failure != Failure::NotReady);
         let ended = ended.map(|run| {
             let value = format!("exit code {} {}", run.exit_code, run.reason);
