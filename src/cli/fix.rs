@@ -580,3 +580,28 @@ async fn roll_back(
 fn style(style: Style) -> Style {
     if io::stdout().is_terminal() { style } else { Style::new() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_workload_behind_a_named_service_is_not_meant() {
+        let asked = |word: &str| Asked::without_discovery(&[word.to_owned()]).unwrap().unwrap();
+        let failing = |subject: &str| Failing {
+            subject: subject.to_owned(),
+            namespace: "shop".to_owned(),
+            cause: String::new(),
+            summary: String::new(),
+            remedies: Vec::new(),
+        };
+        for (subject, word, is_one) in [
+            ("Deployment/web", "svc/web", false),
+            ("Pod/web-1", "svc/web", false),
+            ("Ingress/shop", "svc/web", true),
+            ("Deployment/web", "deploy/web", true),
+        ] {
+            assert_eq!(is_meant(&failing(subject), &asked(word)), is_one, "{subject} for {word}");
+        }
+    }
+}

@@ -1,7 +1,5 @@
 //! `kubectl shindan`: diagnoses a cluster for the user.
 
-#[cfg(test)]
-mod answers;
 mod below;
 mod connection;
 mod gather;
@@ -11,6 +9,8 @@ mod standing;
 mod subject;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 mod wait;
 
 use std::io::{self, IsTerminal};

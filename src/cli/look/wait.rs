@@ -340,6 +340,23 @@ status: {{observedGeneration: 2, replicas: 3, readyReplicas: 2, availableReplica
         assert_eq!(left(&ran("08:59:00")), ["web-1-a", "web-2-a"], "its later recovery does not matter here");
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn a_broken_path_is_not_healthy() {
+        let ingress = json!([{"metadata": {"namespace": "shop", "name": "shop", "uid": "i",
+                "creationTimestamp": "2026-11-21T08:59:55Z"},
+            "spec": {"ingressClassName": "nginx", "defaultBackend": {"service": {"name": "web", "port": {"number": 80}}}}}]);
+        let class = json!([{"metadata": {"name": "nginx", "creationTimestamp": "2026-11-01T08:00:00Z"}}]);
+        let clients = testing::clients(&[("ingresses", ingress), ("ingressclasses", class)], &[]);
+        let (end, seconds, reported) = waited_for(&clients, "ing/shop", 60).await;
+        assert!(end.starts_with("Fails") && end.contains("IngressBackendMissing"), "{end}");
+        assert!((14..20).contains(&seconds), "its threshold is 20 s: {seconds}");
+        let [seen] = <[String; 1]>::try_from(reported).unwrap();
+        assert!(seen.starts_with("Ingress shop: not healthy. Seen so far: "), "{seen}");
+
+        let (end, ..) = waited_for(&testing::clients(&[], &[]), "ing/shop", 60).await;
+        assert_eq!(end, "Healthy", "no path is broken");
+    }
+
     /// A pod that terminated at `end`, after some restarts.
     fn crashed(restarts: u32, end: &str) -> Value {
         json!([{"metadata": {"namespace": "shop", "name": "web", "uid": "u"},
