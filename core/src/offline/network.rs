@@ -75,8 +75,8 @@ fn slices(dump: &Dump) -> Vec<SliceFacts> {
     slices
 }
 
-/// What a dump lists, beside what its reader knows: kinds of the cluster of which it has an object, and kinds of namespaces in each namespace in which
-/// it has one. A dump of all namespaces, which has the Service of the API server and others, lists a kind everywhere.
+/// What a dump lists, beside what its reader knows: kinds of the cluster of which it has an object, and kinds of namespaces
+/// in each namespace in which it has one. A dump of all namespaces, which has the Service of the API server and others, lists a kind everywhere.
 fn listed(dump: &Dump, objects: &[NetworkObject], slices: &[SliceFacts], secrets: &BTreeSet<ObjectKey>) -> Listed {
     let mut known: BTreeMap<NetworkKind, BTreeSet<Arc<str>>> = BTreeMap::new();
     let mut add = |kind, namespace: &Arc<str>| known.entry(kind).or_default().insert(namespace.clone());

@@ -74,8 +74,9 @@ apiservers() {
   for module in "$(dirname "$(dirname "${BASH_SOURCE[0]}")")"/tools/kubernetes-*; do
     minor=${module##*-}
     version=$(pinned_kubernetes "$minor")
-    if [ "$minor" = "$KUBERNETES" ]; then
-      echo "$version $BIN/kube-apiserver"
+    # That of a whole Kubernetes, if it is built.
+    if [ "$minor" = "$KUBERNETES" ] || [ -e "$CACHE/kubernetes-$version" ]; then
+      echo "$version $CACHE/kubernetes-$version/kube-apiserver"
     else
       echo "$version $CACHE/kube-apiserver-$version/kube-apiserver"
     fi
