@@ -102,15 +102,20 @@ struct Projects {
 impl Projects {
     async fn define() -> Self {
         let space = Space::new("projects").await;
-        let objects: Vec<_> = manifests::files("projects").iter().flat_map(|text| Object::all(text)).collect();
+        let objects = Self::read();
         let definitions = Definitions::create(&objects);
         Self { space, objects, definitions }
     }
 
-    /// The healthy ones are the oldest.
+    fn read() -> Vec<Object> {
+        manifests::files("projects").iter().flat_map(|text| Object::all(text)).collect()
+    }
+
+    /// Writes the objects with the times as of now, as this test may have waited for others. The healthy ones are the
+    /// oldest.
     fn write(&self) {
         let (healthy, others): (Vec<_>, Vec<_>) =
-            self.objects.iter().cloned().partition(|object| object.marks("expect") == ["healthy"]);
+            Self::read().into_iter().partition(|object| object.marks("expect") == ["healthy"]);
         self.definitions.write(&self.space.name, healthy);
         self.definitions.write(&self.space.name, others);
     }
