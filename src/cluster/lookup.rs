@@ -153,12 +153,14 @@ impl LookupClient {
 
     /// The last lines of a run of the container. If the kubelet no longer has the log, the result is empty, not an error.
     async fn log(&self, key: &LogKey) -> Result<LookupResult, Failure> {
-        let previous = self.lines_of_run(key, true);
         let lines = if key.run.previous {
-            previous.await
+            self.lines_of_run(key, true).await
         } else {
-            // The container may be restarted before the request arrives. Its run is then the previous one.
-            futures::try_join!(previous, self.lines_of_run(key, false)).map(|(previous, last)| previous.or(last))
+            match self.lines_of_run(key, false).await {
+                // The container was restarted before the request arrived. Its run is the previous one now.
+                Ok(None) => self.lines_of_run(key, true).await,
+                lines => lines,
+            }
         };
         if lines.as_ref().is_err_and(Failure::is_forbidden) && !self.logged_forbidden.swap(true, Ordering::Relaxed) {
             tracing::warn!(
@@ -369,6 +371,11 @@ fn kind_label(lookup: &Lookup) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicUsize;
+
+    use kube::client::Body;
+    use shindan_core::facts::ObjectKey;
+
     use super::*;
 
     #[test]
@@ -390,5 +397,45 @@ mod tests {
         assert_eq!(of_run("", run), None);
         assert_eq!(of_run("2026-11-21T09:00:09.1Z the run after", run), None);
         assert_eq!(of_run("unable to retrieve container logs for containerd://1", run), None);
+    }
+
+    /// What is read of the first run of a container that is restarted before this request of a lookup, the first being 0.
+    async fn read_while_restarting(restarted_before: usize) -> LookupResult {
+        let requests = Arc::new(AtomicUsize::new(0));
+        let service = tower::service_fn(move |request: http::Request<Body>| {
+            let is_restarted = requests.fetch_add(1, Ordering::SeqCst) >= restarted_before;
+            let is_previous = request.uri().query().is_some_and(|query| query.contains("previous=true"));
+            let (code, body) = match (is_previous, is_restarted) {
+                (true, false) => {
+                    (400, r#"{"status": "Failure", "reason": "BadRequest", "code": 400, "message": "not found"}"#)
+                }
+                (false, true) => (200, "2026-11-21T09:00:09.1Z the run after"),
+                (true, true) | (false, false) => (200, "2026-11-21T09:00:05.1Z address in use"),
+            };
+            let response = http::Response::builder().status(code).body(Body::from(body.as_bytes().to_vec()));
+            std::future::ready(Ok::<_, std::convert::Infallible>(response.unwrap()))
+        });
+        let key = LogKey {
+            pod: ObjectKey::new("shop", "web"),
+            uid: "u".into(),
+            container: "app".into(),
+            exit_code: 1,
+            run: EndedRun {
+                previous: false,
+                started: "2026-11-21T09:00:05Z".parse().ok(),
+                ended: "2026-11-21T09:00:06Z".parse().ok(),
+            },
+        };
+        let client = LookupClient::new(Client::new(service, "shop"), Metrics::new());
+        client.look(&Lookup::Log(Box::new(key))).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_restart_during_a_lookup_does_not_hide_the_log() {
+        for restarted_before in 0..3 {
+            let read = read_while_restarting(restarted_before).await;
+            let LookupResult::Log(log) = read else { panic!("{read:?}") };
+            assert_eq!(&*log, "address in use", "restarted before request {restarted_before}");
+        }
     }
 }
