@@ -15,6 +15,13 @@ macro_rules! names {
     };
 }
 
+/// Names of secrets as the last word of a longer name.
+macro_rules! capitalized {
+    () => {
+        r#"(?:Password|Passwd|Passphrase|Pass|Secret|SecretKey|Token|ApiKey|AccessKey|PrivateKey|AuthKey)["']?"#
+    };
+}
+
 /// What stands between a name and its value.
 macro_rules! assigns {
     () => {
@@ -71,12 +78,7 @@ pub(super) const SHAPES: &[Shape] = &[
     Shape {
         marks: NAMED,
         behind: is_given_a_value,
-        pattern: concat!(
-            r#"((?:^|[^/.0-9A-Za-z_-])[a-z][0-9A-Za-z_-]*(?:Password|Passwd|Passphrase|Pass|Secret|SecretKey|Token|ApiKey|AccessKey|PrivateKey|AuthKey)["']?"#,
-            assigns!(),
-            ")",
-            value!()
-        ),
+        pattern: concat!(r#"((?:^|[^/.0-9A-Za-z_-])[a-z][0-9A-Za-z_-]*"#, capitalized!(), assigns!(), ")", value!()),
         is_secret: is_no_word,
     },
     // SonarToken = ..., but also the names of errors: ExpiredToken: The security token ...
@@ -84,7 +86,8 @@ pub(super) const SHAPES: &[Shape] = &[
         marks: NAMED,
         behind: is_given_a_value,
         pattern: concat!(
-            r#"((?:^|[^/.0-9A-Za-z_-])["']?[A-Z][0-9A-Za-z_-]*(?:Password|Passwd|Passphrase|Pass|Secret|SecretKey|Token|ApiKey|AccessKey|PrivateKey|AuthKey)["']?"#,
+            r#"((?:^|[^/.0-9A-Za-z_-])["']?[A-Z][0-9A-Za-z_-]*"#,
+            capitalized!(),
             assigns!(),
             ")",
             value!()
