@@ -30,6 +30,8 @@ mod operator;
 mod quiet;
 #[path = "replay/restart.rs"]
 mod restart;
+#[path = "replay/rules.rs"]
+mod rules;
 #[path = "replay/selection.rs"]
 mod selection;
 #[path = "replay/workloads.rs"]

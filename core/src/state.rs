@@ -80,7 +80,7 @@ pub enum Change {
     },
     ObjectDeleted(DiagnosisKey),
     /// The catalogue has changed: rules of users were added, changed or removed.
-    Catalog(Arc<Catalog>),
+    Catalog(Box<Catalog>),
     /// The result of a lookup that a diagnosis requested.
     LookupResult {
         lookup: Lookup,

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -235,7 +234,7 @@ impl Rules {
         }
         self.kinds.publish(&self.known);
         let Ok(catalog) = tokio::task::spawn_blocking(move || Catalog::with(additions)).await else { return Ok(()) };
-        self.changes.send(Change::Catalog(Arc::new(catalog))).await
+        self.changes.send(Change::Catalog(Box::new(catalog))).await
     }
 
     /// Refuses rules with a condition that was too expensive for the values of an object. Returns whether there is a new one.

@@ -3,6 +3,8 @@
 use std::process::Command;
 use std::time::Duration;
 
+use shindan_core::api::Severity;
+
 use crate::support::{
     KUBELET, SOON, Space, ensure, eventually, kubectl, status, together, try_kubectl, types_and_reasons,
 };
@@ -108,6 +110,23 @@ spec:
         eventually(SOON, "its Event has a valid reason", async || {
             let events = types_and_reasons(&space.our_events("acme").await);
             ensure(events.contains(&("Warning".to_owned(), "LicenseExpired".to_owned())), || format!("{events:?}"))
+        })
+        .await;
+
+        kubectl(&[
+            "patch",
+            "diagnosisrule",
+            rule.0,
+            "--type=json",
+            "-p",
+            r#"[{"op":"replace","path":"/spec/causes/0/summary","value":"{container.display} needs a new license"},
+                {"op":"add","path":"/spec/causes/0/severity","value":"Info"}]"#,
+        ]);
+        eventually(ACTS, "the diagnosis has the changed summary and severity", async || {
+            let head = status(&space.diagnosed("acme", "e2e.example/LicenseExpired", ACTS).await).head;
+            ensure(head.summary == "server needs a new license" && head.severity == Severity::Info, || {
+                format!("{head:?}")
+            })
         })
         .await;
 

@@ -42,7 +42,7 @@ pub(super) fn changed(
 ) -> Write {
     let mut status = status_of(case, diagnosis, severity);
     let mut composition = composition_of(case, diagnosis);
-    if change == Change::None && has_more_details(record, diagnosis) {
+    if change == Change::None && !record.record.has_newer_rule(diagnosis.cause) && has_more_details(record, diagnosis) {
         keep_texts(record, &mut status, &mut composition, case);
     }
     status.head.first_seen = record.status.head.first_seen;

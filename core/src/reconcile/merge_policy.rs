@@ -34,10 +34,12 @@ pub(super) fn still_failing(
 ) -> Plan {
     let same = record.record.is_same_failure(diagnosis);
     let is_node_healthy = is_of_node(&record.status.head.cause) && !is_of_node(diagnosis.cause) && !has_incident(case);
-    let keeps_cause = !same && !is_node_healthy && !is_better(record, case, diagnosis);
+    let is_newer = record.record.has_newer_rule(diagnosis.cause);
+    let keeps_cause = !same && !is_node_healthy && !is_newer && !is_better(record, case, diagnosis);
     let severity = match case.pod.deletion {
         // A pod that is being deleted is not ready for that reason alone.
         Some(_) if diagnosis.category != Category::Lifecycle => record.status.head.severity,
+        _ if is_newer => diagnosis.severity,
         _ => record.status.head.severity.min(diagnosis.severity),
     };
     let is_transition = severity < record.status.head.severity || (!same && !keeps_cause);
@@ -115,6 +117,10 @@ fn when_due(record: PodRecord<'_>, new: &PodDiagnosisStatus, case: &Case<'_>, po
     // All texts of an object should be in one language.
     if record.record.composition.language != case.language() {
         return Some(after(record.record.written_at, policy.minor_interval.max(busy)));
+    }
+    let texts = |s: &PodDiagnosisStatus| (s.head.severity, s.head.summary.clone(), s.head.remedies.clone());
+    if record.record.has_newer_rule(&new.head.cause) && texts(new) != texts(old) {
+        return Some(case.now);
     }
     let affected = |s: &PodDiagnosisStatus| s.impact.clone().map(|i| (i.healthy_containers, i.services, i.workload));
     let is_first =

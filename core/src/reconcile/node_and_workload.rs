@@ -50,9 +50,12 @@ pub fn failing(key: &DiagnosisKey, last: Option<&Record>, failing: Failing, poli
     };
     let before = record.object.head();
     let head = object.head_mut();
-    // The highest severity stays until the failure is over.
+    let is_newer = record.has_newer_rule(&head.cause);
     let is_worse = head.severity < before.severity;
-    head.severity = head.severity.min(before.severity);
+    if !is_newer {
+        // The highest severity stays until the failure is over.
+        head.severity = head.severity.min(before.severity);
+    }
     head.first_seen = before.first_seen;
     head.transition = before.transition;
     head.announced = before.announced;
@@ -73,7 +76,11 @@ pub fn failing(key: &DiagnosisKey, last: Option<&Record>, failing: Failing, poli
     let was_known = !record.composition.operations.is_empty();
     let has_other_remedy = was_known && composition.operations != record.composition.operations;
     let is_minor = has_other_remedy || !object.equals_except_volatile(&record.object);
-    let pause = if is_minor { policy.minor_interval } else { policy.impact_interval };
+    let pause = match is_minor {
+        _ if is_newer => 0,
+        true => policy.minor_interval,
+        false => policy.impact_interval,
+    };
     let write = transition::write(last, key.clone(), (object, composition), Change::None, (policy.language, now));
     if write.object == record.object {
         return Plan::default();

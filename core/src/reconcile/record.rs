@@ -9,6 +9,7 @@ use super::{Composition, DiagnosisKey, Object, Write};
 use crate::api::{DiagnosisState, Evidence, PodDiagnosisSpec, PodDiagnosisStatus};
 use crate::case::Diagnosis;
 use crate::facts::Timestamp;
+use crate::rules::catalog;
 
 /// A diagnosis as last acknowledged. It is serialized to be compressed, without the names that are stored beside it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -187,6 +188,12 @@ impl Record {
     /// Whether the diagnosis is Active and about the subject with this UID.
     pub fn is_active_of(&self, subject_uid: &str) -> bool {
         self.object.subject_uid() == subject_uid && self.is_active()
+    }
+
+    /// Whether a rule of a user has changed the recorded cause, or this one, since the diagnosis was written.
+    pub(super) fn has_newer_rule(&self, cause: &str) -> bool {
+        let is_newer = |cause: &str| catalog::is_newer(cause, self.written_at);
+        is_newer(&self.object.head().cause) || is_newer(cause)
     }
 
     pub fn is_same_failure(&self, diagnosis: &Diagnosis) -> bool {

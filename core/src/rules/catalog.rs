@@ -38,7 +38,7 @@ use super::rule::{Explain, Known, Rule};
 use crate::api::{CauseException, RuleTest};
 use crate::case::fields::Path;
 use crate::case::{Case, Finding, Remedy};
-use crate::facts::NamesOf;
+use crate::facts::{NamesOf, Timestamp, after};
 use crate::language::Language;
 use crate::signals::{self, Catalogue, Context, Matched, Subject};
 
@@ -59,6 +59,21 @@ pub fn current() -> Arc<Catalog> {
 /// Replaces the catalogue of this process.
 pub fn install(catalog: Arc<Catalog>) {
     *CURRENT.write().unwrap_or_else(PoisonError::into_inner) = catalog;
+}
+
+/// Replaces the catalogue of this process, and notes which causes changed.
+pub(crate) fn replace(mut catalog: Catalog, now: Timestamp) {
+    catalog.replaces(&current(), now);
+    install(Arc::new(catalog));
+}
+
+/// How long diagnoses follow a changed cause at once, in seconds: that of a workload is decided again once its pods'
+/// are written.
+const FOLLOWED: i64 = 10;
+
+/// Whether a rule of a user has changed this cause since the diagnosis was written.
+pub(crate) fn is_newer(cause: &str, written_at: Timestamp) -> bool {
+    current().changed_at(cause).is_some_and(|changed| written_at < after(changed, FOLLOWED))
 }
 
 /// All complete cause files of the catalogue.

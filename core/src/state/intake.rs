@@ -74,7 +74,7 @@ impl World {
             }
             Change::Catalog(catalog) => {
                 self.settings.follow(&catalog);
-                catalog::install(catalog);
+                catalog::replace(*catalog, now);
                 let pods = self.cluster.unhealthy().map(Subject::Pod);
                 pods.chain(self.regular_subjects()).map(|subject| (subject, Lane::Resync)).collect()
             }

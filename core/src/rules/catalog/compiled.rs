@@ -1,6 +1,6 @@
 //! A compiled catalogue: the causes of each signal, with one search for all their patterns.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use super::cause::Cause;
@@ -10,7 +10,7 @@ use super::exception::Exception;
 use super::file::CauseFile;
 use super::words::Vocabulary;
 use crate::case::{Case, Specificity, Verdict};
-use crate::facts::{KindFields, Labels};
+use crate::facts::{KindFields, Labels, Timestamp};
 use crate::rules::rule::Rule;
 use crate::signals::{self, Context, Definition, Signal, Source, Subject};
 
@@ -51,6 +51,20 @@ fn kept(chosen: Vec<Chosen>) -> &'static [Chosen] {
     })
 }
 
+/// The causes that are in one list only, or that differ.
+fn differing<'a>(before: &'a [Arc<CauseFile>], after: &'a [Arc<CauseFile>]) -> impl Iterator<Item = &'a str> {
+    let has = |files: &[Arc<CauseFile>], file: &Arc<CauseFile>| files.iter().any(|other| is_same(other, file));
+    let removed = before.iter().filter(move |file| !has(after, file));
+    let added = after.iter().filter(move |file| !has(before, file));
+    removed.chain(added).map(|file| file.cause.as_str())
+}
+
+/// A rule that did not change keeps its files.
+fn is_same(one: &Arc<CauseFile>, other: &Arc<CauseFile>) -> bool {
+    Arc::ptr_eq(one, other)
+        || one.cause == other.cause && serde_json::to_value(one).ok() == serde_json::to_value(other).ok()
+}
+
 /// All causes, by signal.
 #[derive(Debug)]
 pub struct Catalog {
@@ -60,6 +74,8 @@ pub struct Catalog {
     added: Additions,
     /// The kinds of custom resources that the added causes name, and the fields that they read.
     fields: Arc<KindFields>,
+    /// When each added cause last changed while this process ran. `None` before users' rules were read.
+    changes: Option<BTreeMap<String, Timestamp>>,
 }
 
 /// What users add to the embedded causes.
@@ -109,7 +125,22 @@ impl Catalog {
         let all = signals.iter().flat_map(|of| &of.causes);
         let by_name = all.map(|cause| (cause.name(), cause.clone())).collect();
         let fields = Arc::new(added.fields());
-        Self { signals, by_name, added, fields }
+        Self { signals, by_name, added, fields, changes: None }
+    }
+
+    /// Notes which added causes differ from those of the catalogue that this one replaces now. The rules that are read first
+    /// are no change: an earlier run had them too.
+    pub(super) fn replaces(&mut self, before: &Self, now: Timestamp) {
+        let mut changes = before.changes.clone();
+        if let Some(changes) = &mut changes {
+            changes.extend(differing(&before.added.causes, &self.added.causes).map(|cause| (cause.to_owned(), now)));
+        }
+        self.changes = Some(changes.unwrap_or_default());
+    }
+
+    /// When an added cause last changed while this process ran.
+    pub(super) fn changed_at(&self, cause: &str) -> Option<Timestamp> {
+        self.changes.as_ref()?.get(cause).copied()
     }
 
     /// The kinds of custom resources that the added causes name, and the fields that they read.
