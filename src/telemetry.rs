@@ -24,6 +24,10 @@ pub enum TelemetryError {
     Twice(#[from] TryInitError),
 }
 
+/// Target of a log line at each step from the change of a pod to its written diagnosis, in this order: `read`, `decoded`, `applied`,
+/// `decide`, `decided`, `sent`, `answered`. `RUST_LOG=info,shindan::steps=trace` shows where the time goes.
+pub const STEPS: &str = "shindan::steps";
+
 /// Filter if `RUST_LOG` is not set. kube's own logs are off: they repeat on every retry what `cluster` logs once, and
 /// they print response bodies that cannot be parsed, which may contain text of a pod.
 const DEFAULT: &str = "info,kube_runtime=off,kube_client=off";

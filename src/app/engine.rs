@@ -18,6 +18,7 @@ use crate::cluster::lookup::LookupError;
 use crate::cluster::publish::{Current, PublishError, Published};
 use crate::cluster::restore::Restored;
 use crate::metrics::{ActiveKey, Metrics};
+use crate::telemetry::STEPS;
 
 mod budget;
 mod role;
@@ -220,7 +221,11 @@ impl<C: Cluster> Engine<C> {
         for _ in 0..BATCH {
             let Some(change) = next.take().or_else(|| self.changes.try_recv().ok()) else { return };
             let touched = self.world.apply(change, now);
-            let fails = touched.iter().any(|(_, lane)| *lane == Lane::NewFailure);
+            let mut fails = false;
+            for (subject, _) in touched.iter().filter(|(_, lane)| *lane == Lane::NewFailure) {
+                fails = true;
+                reached("applied", subject);
+            }
             self.touched(touched);
             if fails && self.slots.open(monotonic()).is_some() {
                 return;
@@ -264,7 +269,9 @@ impl<C: Cluster> Engine<C> {
     }
 
     fn start(&mut self, subject: Subject, lane: Lane, now: Timestamp) {
+        reached("decide", &subject);
         let decision = self.world.decide(&subject, now);
+        reached("decided", &subject);
         self.enqueue(decision.touched);
         if decision.aggregated {
             self.metrics.aggregated_event();
@@ -609,6 +616,13 @@ impl<C: Cluster> Engine<C> {
 #[allow(clippy::disallowed_methods, reason = "from here on `now` is passed")]
 pub(super) fn precise_clock() -> Timestamp {
     Timestamp::now()
+}
+
+/// Logs a step of the diagnosis of a pod.
+fn reached(step: &'static str, subject: &Subject) {
+    if let Subject::Pod(uid) = subject {
+        tracing::trace!(target: STEPS, step, %uid);
+    }
 }
 
 /// Key of the object that an intent writes.

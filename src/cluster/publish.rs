@@ -25,6 +25,7 @@ use super::call::{self, Failure};
 use super::lease::Leadership;
 use crate::http::Health;
 use crate::metrics::Metrics;
+use crate::telemetry::STEPS;
 
 /// Time limit of one request, including its body.
 const LIMIT: Duration = Duration::from_secs(15);
@@ -168,7 +169,9 @@ impl Publisher {
         };
         let params = PatchParams::apply(FIELD_MANAGER).force();
         let request = objects(key).patch_metadata(&key.object.name, &params, &Patch::Apply(&applied));
+        tracing::trace!(target: STEPS, step = "sent", object = %key);
         let reply: Reply = self.noted(writing(key.kind), self.send("apply", request).await)?;
+        tracing::trace!(target: STEPS, step = "answered", object = %key);
         let ReplyMeta { uid, resource_version } = reply.metadata;
         let announced = match announcement {
             None => true,

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use http_body_util::{BodyExt, Either};
 use k8s_openapi::NamespaceResourceScope;
 use kube::client::Body;
 use kube::{Api, Client, Resource};
@@ -30,6 +31,7 @@ pub(super) use trouble::failure_of;
 use super::Scope;
 use crate::http::Health;
 use crate::metrics::Metrics;
+use crate::telemetry::STEPS;
 
 /// Timeout of a watch, which ends one whose connection is dead. Resuming from the last version is cheap.
 const OBJECT_SECONDS: u32 = 90;
@@ -201,7 +203,15 @@ impl Starter<'_> {
                         tracing::info!(watch = name, "the watch works again");
                     }
                 }
-                Ok::<_, kube::Error>(response)
+                let is_traced = is_watch && tracing::enabled!(target: STEPS, tracing::Level::TRACE);
+                let body = |body: Body| match is_traced {
+                    false => Either::Left(body),
+                    true => Either::Right(body.map_frame(move |frame| {
+                        tracing::trace!(target: STEPS, step = "read", watch = name);
+                        frame
+                    })),
+                };
+                Ok::<_, kube::Error>(response.map(body))
             }
         });
         Client::new(service, namespace)

@@ -17,6 +17,7 @@ mod requests;
 mod sights;
 mod soak;
 mod subject;
+mod waterfall;
 
 use std::path::PathBuf;
 
@@ -69,6 +70,14 @@ enum Command {
         #[command(flatten)]
         options: Options,
     },
+    /// Show where the time goes from a pod's status to its diagnosis, at rest and under load
+    Waterfall {
+        #[command(flatten)]
+        options: Options,
+        /// Status updates of healthy pods per second
+        #[arg(long, default_value_t = 500)]
+        rate: u64,
+    },
     /// Write docs/benchmarks.md from the saved figures; fails if a bound is missed
     Report {
         /// Folder of the figures
@@ -103,6 +112,7 @@ async fn main() -> Result<()> {
         Command::Counts { options } => counts::check(&Lab::new(options).await?).await,
         Command::Soak { options, minutes } => soak::soak(&Lab::new(options).await?, minutes).await,
         Command::OptIn { options } => opt_in::compare(&Lab::new(options).await?).await,
+        Command::Waterfall { options, rate } => waterfall::measure(&Lab::new(options).await?, rate).await,
         Command::Report { out, page } => page::write(&out, &page),
         Command::Bare { kubeconfig, bodies, known } => bare::run(kubeconfig, &bodies, known).await,
     }

@@ -10,7 +10,7 @@ use anyhow::Result;
 
 pub(crate) use mass::{flap, mass};
 pub(crate) use steady::{relist, rest, restart};
-pub(crate) use updates::{every, latency, update};
+pub(crate) use updates::{PROBES_A_SECOND, every, fail, in_pace, latency, update};
 
 use super::lab::{Figures, Lab};
 use super::requests::Requests;

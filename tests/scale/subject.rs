@@ -58,6 +58,21 @@ impl Running {
 
     /// Starts a subject with additional flags of the operator.
     pub(crate) fn start_with(options: &Options, subject: Subject, known: bool, flags: &[&str]) -> Result<Self> {
+        Self::spawn(options, subject, known, flags, None)
+    }
+
+    /// Starts the operator with additional flags and an environment variable.
+    pub(crate) fn start_logging(options: &Options, flags: &[&str], variable: (&str, String)) -> Result<Self> {
+        Self::spawn(options, Subject::Operator, false, flags, Some(variable))
+    }
+
+    fn spawn(
+        options: &Options,
+        subject: Subject,
+        known: bool,
+        flags: &[&str],
+        variable: Option<(&str, String)>,
+    ) -> Result<Self> {
         let log = File::options()
             .create(true)
             .append(true)
@@ -79,6 +94,7 @@ impl Running {
         };
         let began = Instant::now();
         let mut child = command
+            .envs(variable)
             .arg("--kubeconfig")
             .arg(&options.kubeconfig)
             .stderr(log)

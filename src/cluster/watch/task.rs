@@ -21,6 +21,7 @@ use super::standing::WatchState;
 use super::trouble::{Trouble, refuses_streaming};
 use crate::cluster::PAGE;
 use crate::metrics::WatchHandle;
+use crate::telemetry::STEPS;
 
 /// Number of changes between two removals of unreferenced interned strings.
 const CLEAN_UP_EVERY: u32 = 10_000;
@@ -219,6 +220,9 @@ impl<K: Watched> Task<K> {
     }
 
     async fn send(&self, change: Change) -> ControlFlow<Stop> {
+        if let Change::Pod(pod) = &change {
+            tracing::trace!(target: STEPS, step = "decoded", pod = %pod.key, uid = %pod.uid);
+        }
         match self.changes.send(change).await {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(Stop::Closed),

@@ -18,7 +18,7 @@ pub(crate) const RATES: [u64; 4] = [0, 100, 500, 1000];
 /// workload and needs five or more requests; two cores serve some 250 per second, so this is no overload. (`mass` measures
 /// overload.)
 const PROBES: usize = 400;
-const PROBES_A_SECOND: u64 = 10;
+pub(crate) const PROBES_A_SECOND: u64 = 10;
 const REPORTED_WITHIN: Duration = Duration::from_secs(20);
 /// Time of updates without failures, to measure the cost of an update.
 const ALONE: Duration = Duration::from_secs(6);
@@ -128,7 +128,7 @@ async fn in_step(lab: &Lab, probes: Vec<Place>) -> Result<Vec<Duration>> {
 }
 
 /// Yields the items at this rate per second.
-pub(super) fn in_pace<T>(items: Vec<T>, a_second: u64) -> impl Stream<Item = T> {
+pub(crate) fn in_pace<T>(items: Vec<T>, a_second: u64) -> impl Stream<Item = T> {
     every(Duration::from_secs(1) / u32::try_from(a_second).unwrap_or(u32::MAX), items)
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn every<T>(period: Duration, items: impl IntoIterator<Item = T>) -> 
 }
 
 /// Makes a pod fail, and returns the time until its diagnosis arrived.
-pub(super) async fn fail(lab: &Lab, place: Place, within: Duration) -> Result<Duration> {
+pub(crate) async fn fail(lab: &Lab, place: Place, within: Duration) -> Result<Duration> {
     let key = place.key();
     let put = lab.fleet.looking(place, Look::Killed);
     let began = Instant::now();
