@@ -15,6 +15,7 @@ mod recorded;
 mod report;
 mod requests;
 mod sights;
+mod simulate;
 mod soak;
 mod subject;
 mod waterfall;
@@ -78,6 +79,13 @@ enum Command {
         #[arg(long, default_value_t = 500)]
         rate: u64,
     },
+    /// Measure memory and CPU for pods that are read and diagnosed in this process, as by one operator and by one of ten
+    Simulate {
+        #[arg(long, default_value_t = 500_000)]
+        pods: usize,
+        #[arg(long, hide = true)]
+        share: Option<usize>,
+    },
     /// Write docs/benchmarks.md from the saved figures; fails if a bound is missed
     Report {
         /// Folder of the figures
@@ -113,6 +121,8 @@ async fn main() -> Result<()> {
         Command::Soak { options, minutes } => soak::soak(&Lab::new(options).await?, minutes).await,
         Command::OptIn { options } => opt_in::compare(&Lab::new(options).await?).await,
         Command::Waterfall { options, rate } => waterfall::measure(&Lab::new(options).await?, rate).await,
+        Command::Simulate { pods, share: Some(share) } => simulate::one(pods, share),
+        Command::Simulate { pods, share: None } => simulate::compare(pods),
         Command::Report { out, page } => page::write(&out, &page),
         Command::Bare { kubeconfig, bodies, known } => bare::run(kubeconfig, &bodies, known).await,
     }

@@ -170,9 +170,7 @@ impl Running {
     }
 
     fn status(&self, name: &str) -> Result<f64> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).context("it has ended")?;
-        let line = status.lines().find_map(|line| line.strip_prefix(name)).with_context(|| format!("no {name}"))?;
-        Ok(line.trim().trim_end_matches(" kB").parse()?)
+        status_of(self.pid, name)
     }
 
     pub(crate) fn threads(&self) -> Result<f64> {
@@ -191,16 +189,28 @@ impl Running {
 
     /// CPU seconds of all threads so far.
     pub(crate) fn cpu(&self) -> Result<f64> {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).context("it has ended")?;
-        let (_, fields) = stat.rsplit_once(')').context("odd stat")?;
-        let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<f64>);
-        Ok(ticks.sum::<Result<f64, _>>()? / TICKS)
+        cpu_of(self.pid)
     }
 
     /// Kills it with SIGKILL.
     pub(crate) async fn kill(mut self) -> Result<()> {
         Ok(self.child.kill().await?)
     }
+}
+
+/// CPU seconds of all threads of a process so far.
+pub(crate) fn cpu_of(pid: u32) -> Result<f64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).context("it has ended")?;
+    let (_, fields) = stat.rsplit_once(')').context("odd stat")?;
+    let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<f64>);
+    Ok(ticks.sum::<Result<f64, _>>()? / TICKS)
+}
+
+/// A number of a process's status, such as `VmRSS:` in KiB.
+pub(crate) fn status_of(pid: u32, name: &str) -> Result<f64> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).context("it has ended")?;
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).with_context(|| format!("no {name}"))?;
+    Ok(line.trim().trim_end_matches(" kB").parse()?)
 }
 
 /// Sum of the series of a metric that have this label.
