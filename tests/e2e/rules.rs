@@ -123,7 +123,8 @@ spec:
                 {"op":"add","path":"/spec/causes/0/severity","value":"Info"}]"#,
         ]);
         eventually(ACTS, "the diagnosis has the changed summary and severity", async || {
-            let head = status(&space.diagnosed("acme", "e2e.example/LicenseExpired", ACTS).await).head;
+            let found = space.diagnosed("acme", "e2e.example/LicenseExpired", ACTS).await;
+            let head = &status(&found).head;
             ensure(head.summary == "server needs a new license" && head.severity == Severity::Info, || {
                 format!("{head:?}")
             })
