@@ -24,9 +24,11 @@ readonly CRD_MODULES=(
   "sigs.k8s.io/gateway-api v1.6.3 config/crd/standard"
 )
 
+TOOLS=$(cd "$(dirname "${BASH_SOURCE[0]}")/../tools" && pwd)
+
 # 1.37 -> v1.37.2
 pinned_kubernetes() {
-  sed -n 's|^[^=]*k8s.io/kubernetes \(v[0-9.]*\).*|\1|p' "$(dirname "$(dirname "${BASH_SOURCE[0]}")")/tools/kubernetes-$1/go.mod"
+  sed -n 's|^[^=]*k8s.io/kubernetes \(v[0-9.]*\).*|\1|p' "$TOOLS/kubernetes-$1/go.mod"
 }
 
 CACHE=${SHINDAN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/shindan}
@@ -71,7 +73,7 @@ readonly COMPONENTS=(dns etcd registry private-registry tls-registry refusing-re
 # The tested API servers, oldest first: lines of a version, as pinned in tools/, and its program.
 apiservers() {
   local module minor version
-  for module in "$(dirname "$(dirname "${BASH_SOURCE[0]}")")"/tools/kubernetes-*; do
+  for module in "$TOOLS"/kubernetes-*; do
     minor=${module##*-}
     version=$(pinned_kubernetes "$minor")
     # That of a whole Kubernetes, if it is built.

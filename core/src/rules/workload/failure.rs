@@ -29,6 +29,7 @@ impl Why<'_> {
 #[derive(Debug)]
 pub(super) struct Own {
     pub(super) cause: &'static str,
+    pub(super) category: Category,
     /// As the cause file sets it.
     pub(super) severity: Option<Severity>,
     pub(super) confidence: Confidence,
@@ -61,6 +62,7 @@ impl Own {
     ) -> Box<Self> {
         Box::new(Self {
             cause: cause.name(),
+            category: cause.rule.category,
             severity: cause.severity(context),
             confidence: cause.confidence(context),
             summary: cause.summary(context, case.language()).into_text(),
@@ -132,7 +134,7 @@ pub(super) fn build_failure(case: &WorkloadCase<'_>, pods: &Pods<'_>, verdict: V
         }
         Why::Own(own) => {
             let own = *own;
-            let category = Category::Lifecycle;
+            let category = own.category;
             (own.cause.to_owned(), category, own.confidence, None, own.summary, own.evidence, own.root, own.remedies)
         }
     };

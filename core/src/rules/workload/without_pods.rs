@@ -5,7 +5,6 @@ use super::pods::Pods;
 use crate::api::{Evidence, Severity};
 use crate::case::{WorkloadCase, WorkloadFailure, WorkloadJudged};
 use crate::facts::Timestamp;
-use crate::rules::catalog;
 use crate::signals::Signal;
 
 /// The failure by the first cause that applies to an occurrence of a signal. `shown` has the problem and its severity.
@@ -17,12 +16,8 @@ pub(in crate::rules) fn failure_of_object(
     since: Option<Timestamp>,
 ) -> WorkloadJudged {
     let Some(own) = Own::of(case, signal, evidence.to_vec()) else { return WorkloadJudged::default() };
-    let category = catalog::known(signal.definition().name).find(|known| known.cause == own.cause);
     let verdict = Verdict::new(shown.0, shown.1, String::new(), Why::Own(own));
     let mut failure: Box<WorkloadFailure> = build_failure(case, &Pods::of(case), verdict);
-    if let Some(known) = category {
-        failure.category = known.category;
-    }
     failure.since = since.or(Some(case.since)).filter(|since| *since > Timestamp::UNIX_EPOCH).or(case.workload.created);
     WorkloadJudged::failing(failure)
 }

@@ -74,7 +74,7 @@ fn threshold_of_an_object_is_a_timer() {
 /// A catalogue with a rule about replicas of widgets, which waits five minutes.
 fn with_rule() -> Arc<Catalog> {
     let rule = serde_json::json!({"causes": [{
-        "cause": "acme.example/NotScaled", "category": "Lifecycle", "signal": "object", "threshold": "5m",
+        "cause": "acme.example/NotScaled", "category": "Scheduling", "signal": "object", "threshold": "5m",
         "match": {"kinds": ["widgets.acme.example.com"], "when": "resource.spec.replicas > resource.status.ready"},
         "summary": "{object.display} has {resource.status.ready} of {resource.spec.replicas} replicas",
         "explain": {"meaning": "m", "distinguish": "d", "action": "a", "source": "s"},
@@ -104,7 +104,8 @@ fn threshold_of_a_cause_over_fields_begins_when_it_applies() {
         // Another number of replicas, and a change of the spec, are the same failure.
         assert!(step(&mut world, widget(1, 2), at(13)).is_none());
         let failed = step(&mut world, widget(2, 2), at(15)).expect("it fails for five minutes");
-        assert_eq!(failed.object.head().cause, "acme.example/NotScaled");
+        let head = failed.object.head();
+        assert_eq!((&*head.cause, &*head.category), ("acme.example/NotScaled", "Scheduling"), "as the rule says");
         assert_eq!(failed.object.head().summary, "Widget w has 2 of 3 replicas");
         let recovered = step(&mut world, widget(3, 2), at(16)).expect("it recovers");
         assert_eq!(recovered.object.head().state, DiagnosisState::Recovered);
