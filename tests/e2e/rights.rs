@@ -243,8 +243,11 @@ impl Drop for Flags {
 fn without_streaming_lists_the_operator_lists_in_pages() {
     alone(async {
         let _paged = Flags::set("--feature-gates=WatchList=false");
-        let output = kubectl(&["-n", OPERATOR, "logs", "deployment/shindan"]);
-        assert!(output.contains("does not stream lists; listing in pages"), "{output}");
+        eventually(SOON, "the log says it", async || {
+            let output = try_kubectl(&["-n", OPERATOR, "logs", "deployment/shindan"], None)?;
+            ensure(output.contains("does not stream lists; listing in pages"), || output)
+        })
+        .await;
         let space = Space::new("paged").await;
         space.caught_up("canary").await;
     });
