@@ -16,7 +16,7 @@ test: ## All that CI runs: make check, and the operator in a real cluster (root;
 test-long: ## What is too slow for CI (200 kills, soak, versions of Kubernetes, end-to-end tests on an older one, PLEG, oldest Rust, fuzzing, two builds, accuracy), or a part of it: ONLY="soak builds"; writes docs/reports
 	@tests/steps/test-long
 
-bench: ## The operator beside a bare client with 20,000 and 100,000 pods; writes docs/benchmarks.md (root; 30 min)
+bench: ## The operator beside bare clients in Rust and Go with 20,000 and 100,000 pods; writes docs/benchmarks.md (root; an hour and a half)
 	@tests/steps/bench
 
 demo: ## A real cluster with ten field reports' failures, and their diagnoses (root; demo/README.md)

@@ -1,4 +1,4 @@
-//! The bare client: the same LIST and watch of pods, and the same two writes for each failing pod, without diagnosis.
+//! The bare client in Rust: the same LIST and watch of pods, and the same two writes for each failing pod, without diagnosis.
 //!
 //! Its cost is that of the API server and the client library; the difference to the operator is the cost of the operator.
 

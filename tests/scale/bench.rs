@@ -1,4 +1,4 @@
-//! Measures the operator and a bare client on a large cluster. `scale` starts the cluster and runs this.
+//! Measures the operator and two bare clients on a large cluster. `scale` starts the cluster and runs this.
 
 #![allow(clippy::disallowed_types, reason = "tests write what the operator reads")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a tool for a terminal")]
@@ -20,6 +20,7 @@ mod soak;
 mod subject;
 mod waterfall;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -30,7 +31,7 @@ use etcd::Etcd;
 use lab::{Figures, Lab, Options};
 use phases::Phase;
 use recorded::Fleet;
-use report::Taken;
+use report::{Taken, Verdict};
 use subject::{Running, Subject};
 
 #[derive(Parser)]
@@ -43,16 +44,16 @@ enum Command {
         #[arg(long, default_value = "http://127.0.0.1:2379")]
         etcd: String,
     },
-    /// Measure the operator and the bare client, and save the figures
+    /// Measure the operator and the bare clients, and save the figures
     Run {
         #[command(flatten)]
         options: Options,
         /// Measure only these phases, after a cold start
         #[arg(long, value_delimiter = ',')]
         only: Vec<Phase>,
-        /// Skip the bare client
-        #[arg(long)]
-        alone: bool,
+        /// Measure only these; the operator is required, because the others repeat its writes
+        #[arg(long, value_enum, value_delimiter = ',', default_values_t = Subject::ALL)]
+        subjects: Vec<Subject>,
     },
     /// Check the number of writes, without times
     Counts {
@@ -91,10 +92,13 @@ enum Command {
         /// Folder of the figures
         #[arg(long, default_value = "target/bench")]
         out: PathBuf,
+        /// Versions of the programs beside the operator
+        #[arg(long)]
+        versions: String,
         #[arg(long, default_value = "docs/benchmarks.md")]
         page: PathBuf,
     },
-    /// Run the bare client
+    /// Run the bare client in Rust
     #[command(hide = true)]
     Bare {
         #[arg(long)]
@@ -116,14 +120,14 @@ async fn main() -> Result<()> {
             println!("{objects} objects, {} MB of JSON", bytes / 1_000_000);
             Ok(())
         }
-        Command::Run { options, only, alone } => run(options, &only, alone).await,
+        Command::Run { options, only, subjects } => run(options, &only, &subjects).await,
         Command::Counts { options } => counts::check(&Lab::new(options).await?).await,
         Command::Soak { options, minutes } => soak::soak(&Lab::new(options).await?, minutes).await,
         Command::OptIn { options } => opt_in::compare(&Lab::new(options).await?).await,
         Command::Waterfall { options, rate } => waterfall::measure(&Lab::new(options).await?, rate).await,
         Command::Simulate { pods, share: Some(share) } => simulate::one(pods, share),
         Command::Simulate { pods, share: None } => simulate::compare(pods),
-        Command::Report { out, page } => page::write(&out, &page),
+        Command::Report { out, versions, page } => page::write(&out, &versions, &page),
         Command::Bare { kubeconfig, bodies, known } => bare::run(kubeconfig, &bodies, known).await,
     }
 }
@@ -131,55 +135,65 @@ async fn main() -> Result<()> {
 /// Measured cold starts of each subject.
 const COLD_STARTS: usize = 3;
 
-async fn run(options: Options, only: &[Phase], alone: bool) -> Result<()> {
+/// The figures of each subject by phase.
+type All = BTreeMap<(Subject, Phase), Figures>;
+
+async fn run(options: Options, only: &[Phase], subjects: &[Subject]) -> Result<()> {
     let selected: Vec<Phase> = Phase::ALL.into_iter().filter(|phase| only.is_empty() || only.contains(phase)).collect();
-    let subjects = if alone { vec![Subject::Operator] } else { Subject::BOTH.to_vec() };
+    let subjects: Vec<Subject> = Subject::ALL.into_iter().filter(|subject| subjects.contains(subject)).collect();
+    anyhow::ensure!(subjects.contains(&Subject::Operator), "--subjects must contain operator");
+    if subjects.contains(&Subject::Go) {
+        options.go_client()?;
+    }
     let lab = Lab::new(options).await?;
-    let mut figures = if selected.contains(&Phase::Cold) { cold_starts(&lab, &subjects).await? } else { Vec::new() };
-    figures.resize_with(subjects.len(), Vec::new);
-    for (subject, figures) in subjects.into_iter().zip(&mut figures) {
-        if selected.iter().any(|phase| *phase != Phase::Cold) {
-            figures.extend(measure(&lab, subject, &selected).await?);
+    let mut all = if selected.contains(&Phase::Cold) { cold_starts(&lab, &subjects).await? } else { All::new() };
+    let mut outcome = Ok(());
+    if selected.iter().any(|phase| *phase != Phase::Cold) {
+        for subject in subjects {
+            // The figures of earlier phases and of other subjects are saved nevertheless.
+            if let Err(error) = measure(&lab, subject, &selected, &mut all).await {
+                outcome = Err(error.context(format!("the {} was not measured to the end", subject.as_str())));
+            }
             lab.put_back().await?;
         }
     }
-    let mut figures = figures.into_iter();
-    let (operator, mut bare) = (figures.next().unwrap_or_default(), figures.next().unwrap_or_default());
     let folder = lab.options.folder()?;
     let mut taken = Vec::new();
-    for (phase, operator) in operator {
-        let bare = bare.iter_mut().find(|(of, _)| *of == phase).map(|(_, figures)| std::mem::take(figures));
-        let phase = Taken::new(lab.options.pods, phase, operator, bare);
+    for phase in selected {
+        let mut of = |subject| all.remove(&(subject, phase));
+        let Some(operator) = of(Subject::Operator) else { continue };
+        let phase = Taken::new(lab.options.pods, phase, operator, of(Subject::Bare), of(Subject::Go));
         phase.save(&folder)?;
         taken.push(phase);
     }
     let mut table = String::new();
-    let met = report::table(&taken, &mut table)?;
+    let worst = report::table(&taken, &mut table)?;
     println!("{table}");
-    anyhow::ensure!(met, "a bound is missed");
+    outcome?;
+    anyhow::ensure!(worst != Verdict::Missed, "a bound is missed");
     Ok(())
 }
 
 /// Measures cold starts in turns, because the speed of the API server varies, and returns the median of each subject. A first
 /// start of the operator, which is not counted, fills the API server's caches.
-async fn cold_starts(lab: &Lab, subjects: &[Subject]) -> Result<Vec<Vec<(Phase, Figures)>>> {
+async fn cold_starts(lab: &Lab, subjects: &[Subject]) -> Result<All> {
     start_cold(lab, Subject::Operator).await?.0.kill().await?;
     lab.put_back().await?;
-    let mut starts = vec![Vec::new(); subjects.len()];
+    let mut starts: BTreeMap<Subject, Vec<Figures>> = BTreeMap::new();
     for _ in 0..COLD_STARTS {
-        for (subject, starts) in subjects.iter().zip(&mut starts) {
+        for subject in subjects {
             let (running, figures) = start_cold(lab, *subject).await?;
             print(*subject, Phase::Cold, &figures);
-            starts.push(figures);
+            starts.entry(*subject).or_default().push(figures);
             running.kill().await?;
             lab.put_back().await?;
         }
     }
     let middle = |mut starts: Vec<Figures>| {
         starts.sort_by(|a, b| a["last_s"].total_cmp(&b["last_s"]));
-        vec![(Phase::Cold, starts.swap_remove(COLD_STARTS / 2))]
+        starts.swap_remove(COLD_STARTS / 2)
     };
-    Ok(starts.into_iter().map(middle).collect())
+    Ok(starts.into_iter().map(|(subject, starts)| ((subject, Phase::Cold), middle(starts))).collect())
 }
 
 async fn start_cold(lab: &Lab, subject: Subject) -> Result<(Running, Figures)> {
@@ -191,14 +205,13 @@ async fn start_cold(lab: &Lab, subject: Subject) -> Result<(Running, Figures)> {
 }
 
 /// Measures all other phases of one subject, on the cluster as it was filled.
-async fn measure(lab: &Lab, subject: Subject, selected: &[Phase]) -> Result<Vec<(Phase, Figures)>> {
-    let mut all = Vec::new();
+async fn measure(lab: &Lab, subject: Subject, selected: &[Phase], all: &mut All) -> Result<()> {
     let (mut running, _) = start_cold(lab, subject).await?;
     for phase in selected {
         let figures = match phase {
             Phase::Cold => continue,
             // Waits for delayed writes of the operator.
-            Phase::Rest if subject == Subject::Bare => continue,
+            Phase::Rest if subject != Subject::Operator => continue,
             Phase::Rest => phases::rest(lab, &running).await?,
             Phase::Latency => phases::latency(lab, &running).await?,
             Phase::Relist => phases::relist(lab, &mut running).await?,
@@ -211,10 +224,9 @@ async fn measure(lab: &Lab, subject: Subject, selected: &[Phase]) -> Result<Vec<
             Phase::Flap => phases::flap(lab, &running).await?,
         };
         print(subject, *phase, &figures);
-        all.push((*phase, figures));
+        all.insert((subject, *phase), figures);
     }
-    running.kill().await?;
-    Ok(all)
+    running.kill().await
 }
 
 fn print(subject: Subject, phase: Phase, figures: &Figures) {

@@ -1,7 +1,7 @@
 //! State of all measurements: the cluster, the watch of diagnoses, and the pods that were not changed yet.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -29,6 +29,9 @@ pub(crate) struct Options {
     /// Binary of the operator
     #[arg(long)]
     pub(crate) binary: PathBuf,
+    /// Binary of the bare client in Go
+    #[arg(long)]
+    go_client: Option<PathBuf>,
     /// Kubeconfig with all permissions
     #[arg(long)]
     pub(crate) kubeconfig: PathBuf,
@@ -51,6 +54,12 @@ impl Options {
         let folder = self.out.join(self.pods.to_string());
         std::fs::create_dir_all(&folder)?;
         Ok(folder)
+    }
+
+    pub(crate) fn go_client(&self) -> Result<&Path> {
+        let client = self.go_client.as_deref().context("--go-client is required to measure the Go client")?;
+        must_exist(client)?;
+        Ok(client)
     }
 
     fn touched(&self) -> Result<PathBuf> {
@@ -144,7 +153,7 @@ impl Lab {
         Ok(())
     }
 
-    /// Saves the operator's writes for a pod of average size, which the bare client uses.
+    /// Saves the operator's writes for a pod of average size, which the bare clients use.
     pub(crate) async fn keep_bodies(&self) -> Result<()> {
         let mut sized = Vec::new();
         for place in self.fleet.failing().step_by(self.failing().div_ceil(50).max(1)) {

@@ -21,19 +21,23 @@ const LIST_WITHIN: Duration = Duration::from_secs(180);
 /// Clock ticks per second, the unit of CPU time in /proc.
 const TICKS: f64 = 100.0;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
 pub(crate) enum Subject {
     Operator,
+    /// The bare client in Rust
     Bare,
+    /// The bare client in Go
+    Go,
 }
 
 impl Subject {
-    pub(crate) const BOTH: [Self; 2] = [Self::Operator, Self::Bare];
+    pub(crate) const ALL: [Self; 3] = [Self::Operator, Self::Bare, Self::Go];
 
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Operator => "operator",
             Self::Bare => "bare",
+            Self::Go => "go",
         }
     }
 }
@@ -44,7 +48,7 @@ pub(crate) struct Running {
     pid: u32,
     pub(crate) subject: Subject,
     pub(crate) began: Instant,
-    /// Number of lists that the bare client has finished.
+    /// Number of lists that a bare client has finished.
     lists: watch::Receiver<u64>,
     /// Client of the operator's metrics.
     served: Client,
@@ -85,13 +89,17 @@ impl Running {
             }
             Subject::Bare => {
                 let mut command = Command::new(std::env::current_exe()?);
-                command.arg("bare").arg("--bodies").arg(options.bodies()?).stdout(Stdio::piped());
-                if known {
-                    command.arg("--known");
-                }
+                command.arg("bare");
                 command
             }
+            Subject::Go => Command::new(options.go_client()?),
         };
+        if subject != Subject::Operator {
+            command.arg("--bodies").arg(options.bodies()?).stdout(Stdio::piped());
+            if known {
+                command.arg("--known");
+            }
+        }
         let began = Instant::now();
         let mut child = command
             .envs(variable)
@@ -124,7 +132,7 @@ impl Running {
     /// Number of lists of all pods.
     pub(crate) async fn lists(&self) -> Result<u64> {
         match self.subject {
-            Subject::Bare => Ok(*self.lists.borrow()),
+            Subject::Bare | Subject::Go => Ok(*self.lists.borrow()),
             Subject::Operator => {
                 let text = self.metrics().await?;
                 Ok(sum(&text, "shindan_lists_total", "source=\"pods\""))

@@ -1,7 +1,20 @@
 # shellcheck shell=bash
 # Checks of the text of the sources take seconds, so they run first. Sourced after steps.sh.
 
-format() { cargo fmt --all --check && cargo fmt --check --manifest-path fuzz/Cargo.toml; }
+# Go is optional here; `make test` requires it.
+format() {
+  cargo fmt --all --check && cargo fmt --check --manifest-path fuzz/Cargo.toml &&
+    { ! command -v gofmt >/dev/null || go_format; }
+}
+
+go_format() {
+  local unformatted
+  unformatted=$(gofmt -l tests/scale/bare-go)
+  if [ -n "$unformatted" ]; then
+    echo "run gofmt -w: $unformatted" >&2
+    return 1
+  fi
+}
 
 scripts() {
   local file

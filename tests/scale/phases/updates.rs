@@ -19,7 +19,7 @@ pub(crate) const RATES: [u64; 4] = [0, 100, 500, 1000];
 /// overload.)
 const PROBES: usize = 400;
 pub(crate) const PROBES_A_SECOND: u64 = 10;
-const REPORTED_WITHIN: Duration = Duration::from_secs(20);
+const REPORTED_WITHIN: Duration = Duration::from_secs(60);
 /// Time of updates without failures, to measure the cost of an update.
 const ALONE: Duration = Duration::from_secs(6);
 const TICK: Duration = Duration::from_millis(10);
