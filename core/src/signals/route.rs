@@ -2,7 +2,7 @@
 
 use super::signal;
 use crate::case::{BrokenHop, WorkloadCase};
-use crate::message::text;
+use crate::message::{self, text};
 
 signal! {
     /// The first broken hop on the path of a request through an Ingress, a Gateway, an HTTPRoute or GRPCRoute, or a
@@ -113,7 +113,7 @@ signal! {
     "reason": fn reason_text(&self) -> &str { &self.broken.reason }
 
     /// Message of the condition or Event. Source: status.conditions[].message, Events about the object.
-    "message": fn message_text(&self) -> String { text::line(&self.broken.message, 120) }
+    "message": fn message_text(&self) -> String { message::fit_error(&self.broken.message, 120) }
 
     /// A pod behind the Service that is not ready. Source: EndpointSlices, status.conditions of pods.
     "pod": fn pod(&self) -> &str { &self.broken.pod }

@@ -127,6 +127,10 @@ fn evidence(case: &WorkloadCase<'_>, signal: &ObjectStatus<'_>) -> Vec<Evidence>
     evidence.extend(signal.last_event().map(case_evidence::event));
     if signal.object.key != case.workload.key {
         let own = symptoms(case.workload).into_iter().next();
+    let degraded = signal.degraded();
+    if signal.symptom.condition.is_none() && !degraded.is_empty() {
+        evidence.push(case_evidence::field(signal.path("status.resources"), degraded));
+    }
         evidence.extend(own.map(|symptom| ObjectStatus { case, object: case.workload, symptom }.evidence()));
     }
     evidence
