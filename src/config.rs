@@ -265,7 +265,8 @@ pub struct RunArgs {
     #[arg(long, env = "SHINDAN_MAX_ENDED_PER_FAILURE", value_name = "COUNT", default_value = "3", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub max_ended_per_failure: u32,
     /// Maximum number of Warning Events of pods of one workload and cause, or of one root in a namespace, within 10 minutes;
-    /// further ones are aggregated into the Event of the workload. Bare pods of a namespace with one cause count as one workload
+    /// further ones are aggregated into the Event of the workload. Bare pods of a namespace with one cause count as one workload,
+    /// and so do its objects on paths of requests
     #[arg(long, env = "SHINDAN_EVENTS_PER_WORKLOAD", value_name = "COUNT", default_value = "5", allow_hyphen_values = true, value_parser = clap::value_parser!(u16).range(0..=1000))]
     pub events_per_workload: u16,
     /// Causes that are never reported; may be repeated or separated by commas. (For one workload: its annotation
