@@ -41,6 +41,24 @@ signal! {
     /// The class. Source: spec.ingressClassName, spec.gatewayClassName.
     "class": fn class(&self) -> &str { &self.broken.class }
 
+    /// The object with the parameters of a GatewayClass that is not accepted, such as `EnvoyProxy infra/proxy`; empty if it has
+    /// none. Source: spec.parametersRef of the GatewayClass.
+    "parameters": fn parameters(&self) -> String {
+        let of = &self.broken.parameters;
+        let place = if of.namespace.is_empty() { "" } else { "/" };
+        if of.name.is_empty() { String::new() } else { format!("{} {}{place}{}", of.kind, of.namespace, of.name) }
+    }
+
+    /// Its namespace; empty for a cluster-scoped object. Source: spec.parametersRef.namespace of the GatewayClass.
+    "parametersNamespace": fn parameters_namespace(&self) -> &str { &self.broken.parameters.namespace }
+
+    /// As an argument of kubectl: `envoyproxy.gateway.envoyproxy.io/proxy`. Source: spec.parametersRef of the GatewayClass.
+    "parametersArgument": fn parameters_argument(&self) -> String {
+        let of = &self.broken.parameters;
+        let dot = if of.group.is_empty() { "" } else { "." };
+        format!("{}{dot}{}/{}", of.kind.to_ascii_lowercase(), of.group, of.name)
+    }
+
     /// The Gateway of the route, as `NAMESPACE/NAME` if it is in another namespace. Source: spec.parentRefs[].
     "gateway": fn gateway(&self) -> &str { &self.broken.gateway }
 
