@@ -138,6 +138,7 @@ impl ThresholdArgs {
 }
 
 /// How one of several replicas is elected to write. The names are those of Kubernetes' own components.
+            of_rules: &[],
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Leader election")]
 pub struct ElectionArgs {

@@ -77,7 +77,7 @@ impl SeenSoFar {
     fn of(case: &Case<'_>) -> Option<Self> {
         static AT_ONCE: LazyLock<Vec<(&str, i64)>> =
             LazyLock::new(|| rules::known().map(|known| (known.cause, 0)).collect());
-        let thresholds = Thresholds { chosen: &AT_ONCE, ..case.thresholds.awaiting_nothing() };
+        let thresholds = Thresholds { chosen: &AT_ONCE, of_rules: &[], ..case.thresholds.awaiting_nothing() };
         match diagnose_case(&Case { thresholds: &thresholds, ..*case }).health {
             Health::Failing(diagnosis) if !BY_SILENCE.contains(&diagnosis.cause) => {
                 Some(Self { cause: diagnosis.cause, summary: diagnosis.summary.text().to_owned() })

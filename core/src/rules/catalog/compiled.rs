@@ -122,14 +122,14 @@ impl Catalog {
         &self.added.causes
     }
 
-    /// Thresholds that the user has chosen, with those of the added causes: they count as chosen too. The user's come first.
-    pub fn chosen(&self, by_user: &'static [Chosen]) -> &'static [Chosen] {
+    /// The thresholds of the added causes.
+    pub fn thresholds(&self) -> &'static [Chosen] {
         let added = self.added.causes.iter().filter_map(|file| {
             let cause = self.by_name.get(file.cause.as_str())?;
             Some((cause.name(), cause.fixed_threshold()?))
         });
-        let all: Vec<Chosen> = by_user.iter().copied().chain(added).collect();
-        if all.len() == by_user.len() { by_user } else { kept(all) }
+        let all: Vec<Chosen> = added.collect();
+        if all.is_empty() { &[] } else { kept(all) }
     }
 
     /// Whether a user chose not to report a cause of an object with these labels.
