@@ -109,7 +109,18 @@ async fn look(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> 
     for note in notes {
         writeln!(streams.err, "warning: {note}")?;
     }
-    let question = question(args, asked, &clients).await?;
+    let mut question = question(args, asked, &clients).await?;
+    if matches!(question.asked, Asked::All) && !args.rules.is_empty() {
+        match gather::types_of_rules(&clients.write, args.connection.limit()).await {
+            Ok(types) => question.custom = types,
+            Err(failure) => {
+                writeln!(
+                    streams.err,
+                    "warning: the custom resources that the rules name are not diagnosed: {failure}"
+                )?;
+            }
+        }
+    }
     if args.watch {
         return watch(args, &question, streams).await;
     }
