@@ -22,6 +22,7 @@ pub(crate) mod windows;
 #[cfg(test)]
 mod wordings;
 mod wrapper;
+pub mod yaml;
 
 pub use chain::Message;
 pub use class::Class;
@@ -33,7 +34,6 @@ pub(crate) use serialized::without_objects;
 pub(crate) use shorten::{cut_quote, error_line, fit_line, value};
 pub use shorten::{fit, name};
 
-/// The part of `text` between two markers, without surrounding quotes and spaces.
 /// An error in one clean line of at most `most` characters. If the text is longer, it is reduced to the error itself: the
 /// clauses that wrap it give way, and its end, which states why, stays.
 pub fn fit_error(text: &str, most: usize) -> String {
@@ -45,6 +45,7 @@ pub fn fit_error(text: &str, most: usize) -> String {
     if error.is_empty() { fit_line(&line, most) } else { error }
 }
 
+/// The part of `text` between two markers, without surrounding quotes and spaces.
 pub(crate) fn between<'t>(text: &'t str, start: &str, end: &str) -> Option<&'t str> {
     let at = text.find(start)? + start.len();
     let rest = text.get(at..)?;

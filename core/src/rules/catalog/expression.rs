@@ -43,6 +43,9 @@ impl Expression {
         let program = STANDARD.compile(source).map_err(|errors| {
             let first = errors.errors.first();
             let at = first.filter(|error| error.pos.0 == 1).and_then(|error| usize::try_from(error.pos.1).ok());
+            // The parser lists all tokens that it knows.
+            let message = message.split(" expecting ").next().unwrap_or_default();
+            let message = message.strip_prefix("Syntax error: ").unwrap_or(message);
             let message = first.map_or_else(|| errors.to_string(), |error| error.msg.clone());
             let assigns = source.replace("==", "").replace("!=", "").replace(">=", "").replace("<=", "").contains('=');
             let hint = assigns.then(|| "`==` compares".to_owned());

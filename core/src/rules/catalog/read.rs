@@ -153,12 +153,13 @@ impl<'s> Parsed<'s> {
         let is_rule = source.text.lines().any(is_object)
             || serde_saphyr::from_str::<Kind>(&source.text).is_ok_and(|object| object.kind.is_some());
         if !is_rule {
-            let cause = CauseFile::parse(&source.text).map_err(|error| Located::of_parser(path, &error))?;
+            let cause =
+                CauseFile::parse(&source.text).map_err(|error| Located::of_parser(path, &source.text, &error))?;
             let causes = vec![Arc::new(cause)];
             return Ok(Self { source, is_rule, causes, exceptions: Vec::new(), tests: Vec::new() });
         }
-        let file: RuleFile =
-            serde_saphyr::from_str(&source.text).map_err(|error| Located::of_parser(path, &ParseError::of(&error)))?;
+        let file: RuleFile = serde_saphyr::from_str(&source.text)
+            .map_err(|error| Located::of_parser(path, &source.text, &ParseError::of(&error)))?;
         let causes = file.spec.causes.into_iter().map(Arc::new).collect();
         let parsed = Self { source, is_rule, causes, exceptions: file.spec.exceptions, tests: file.spec.tests };
         if file.kind != "DiagnosisRule" {
