@@ -1,6 +1,6 @@
 //! A compiled catalogue: the causes of each signal, with one search for all their patterns.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use super::cause::Cause;
@@ -132,9 +132,10 @@ impl Catalog {
         if all.is_empty() { &[] } else { kept(all) }
     }
 
-    /// Whether a user chose not to report a cause of an object with these labels.
-    pub(crate) fn ignores(&self, cause: &str, namespace: &str, labels: Option<&Labels>) -> bool {
-        self.added.exceptions.iter().any(|exception| exception.ignores(cause, namespace, labels))
+    /// The rule with which a user chose not to report a cause of an object with these labels, and its name where that is known.
+    pub(crate) fn ignored_by(&self, cause: &str, namespace: &str, labels: Option<&Labels>) -> Option<Option<Arc<str>>> {
+        let by = self.added.exceptions.iter().find(|exception| exception.ignores(cause, namespace, labels))?;
+        Some(by.rule.clone())
     }
 
     /// Whether a user restricted a cause so that it does not apply to this occurrence.
@@ -142,12 +143,13 @@ impl Catalog {
         self.added.exceptions.iter().any(|exception| exception.excludes(cause.name(), context))
     }
 
-    /// Added or restricted causes with a condition that was once not evaluated, as it would have taken too long.
-    pub fn over_budget(&self) -> BTreeSet<&str> {
+    /// Added or restricted causes with a condition that was once not evaluated, as it would have taken too long, each with the
+    /// first object for which it would.
+    pub fn over_budget(&self) -> BTreeMap<&str, &str> {
         let added = self.added.causes.iter().filter_map(|file| self.by_name.get(file.cause.as_str()));
-        let causes = added.filter(|cause| cause.is_over_budget()).map(|cause| cause.name());
-        let exceptions = self.added.exceptions.iter().filter(|exception| exception.is_over_budget());
-        causes.chain(exceptions.map(|exception| exception.cause)).collect()
+        let causes = added.filter_map(|cause| Some((cause.name(), cause.over_budget()?)));
+        let exceptions = self.added.exceptions.iter().filter_map(|of| Some((of.cause, of.over_budget()?)));
+        causes.chain(exceptions).collect()
     }
 
     pub(super) fn of(&self, signal: &str) -> Option<&OfSignal> {

@@ -238,7 +238,7 @@ pub(super) fn is_unwanted(
         .cluster
         .unhealthy()
         .filter(of_it)
-        .any(|uid| world.with_case(&uid, now, diagnose).is_some_and(|outcome| outcome.leaves_out))
+        .any(|uid| world.with_case(&uid, now, diagnose).is_some_and(|outcome| outcome.left_out.is_some()))
 }
 
 /// The next time at which an undiagnosed, unready pod of this workload is due: soon, or later if its probe fails or
