@@ -236,9 +236,11 @@ impl Thresholds {
         seconds_of(self.chosen, cause).or_else(by_rule)
     }
 
-    /// The threshold for this cause: the one that is set for it, or else `usual`.
+    /// The threshold for this cause: the one that is set for it, or else `usual`. That of a rule does not apply in a snapshot to
+    /// what counts at once there.
     pub fn of(&self, cause: &str, usual: i64) -> i64 {
-        seconds_of(self.chosen, cause).or_else(|| seconds_of(self.of_rules, cause)).unwrap_or(usual)
+        let by_rule = || seconds_of(self.of_rules, cause).filter(|_| self.patient || usual > 0);
+        seconds_of(self.chosen, cause).or_else(by_rule).unwrap_or(usual)
     }
 
     /// Whether this cause counts although the data may not show its threshold: in a snapshot, unless the user set one.

@@ -56,17 +56,9 @@ pub(crate) fn fit_line(line: &str, most: usize) -> String {
     // The last clause is why it fails: the first one gives way, if half of the room is enough for the last.
     match tails().next_back() {
         Some(tail) if length(tail) + 4 <= most / 2 => format!("{}: {tail}", cut(head, most - length(tail) - 2)),
-        // Both ends of a long last clause matter, if there is room for them.
-        Some(tail) if length(head) + 4 + LEAST_OF_LAST <= most => {
-            let short = cut_middle(tail, most - length(head) - 4);
-            format!("{head}: {}{short}", if parts.len() > 2 { "… " } else { "" })
-        }
         _ => cut(&line, most),
     }
 }
-
-/// Characters of a long last clause that are worth showing.
-const LEAST_OF_LAST: usize = 60;
 
 /// Characters of a quote that are worth showing.
 const QUOTE_SHOWN: usize = 20;

@@ -17,7 +17,7 @@ const TIME: &str = "write a time such as 2026-11-21T12:30:00Z";
 /// Words of the parser, in lower case, what they mean, and what helps. The first that applies counts.
 /// Sources: granit-parser src/scanner, src/parser; serde-saphyr src/de/error.rs.
 const MISTAKES: &[(&str, &str, &str)] = &[
-    ("tab", "a tab is in the indentation", "indent with spaces"),
+    ("found a tab", "a tab is in the indentation", "indent with spaces"),
     ("mapping values are not allowed", "a `:` that makes no key, or a wrong indentation", QUOTE),
     ("trailing content after", "more text follows a closed quote", CLOSE_QUOTE),
     ("quoted scalar", "a quote is not closed", CLOSE_QUOTE),
