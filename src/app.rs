@@ -38,6 +38,8 @@ const RULES_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long releasing the Lease may take.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(3);
 
+/// The part of /readyz that is missing until the watches are started.
+const STARTING: &str = "start";
 /// Meaning of `--nodes=false`, for the log and /readyz.
 const WITHOUT_NODES: &str =
     "not read because of --nodes=false: causes that need a Node or a StorageClass are not found";
@@ -137,6 +139,7 @@ pub async fn run(settings: Settings) -> Result<(), AppError> {
     let version = clients.probe(client::WRITE_ANSWER).await?;
     tracing::info!(server = %clients.server, %version, "connected");
 
+    health.missing(STARTING, "nothing is listed yet");
     let listener = TcpListener::bind(settings.listen)
         .await
         .map_err(|source| AppError::Listen { address: settings.listen, source })?;
@@ -219,6 +222,8 @@ async fn operate(
     let rules = if scope.nodes { Some(follow_rules(&live, clients, metrics, &sender, named).await) } else { None };
     let _watches = watches::spawn(&clients.watch, scope, &sender, metrics, health);
     let _kinds = kinds::spawn(&settings.kinds, of_rules, &clients.watch, scope, &sender, board);
+    // From here on, each source is missing until it is listed.
+    health.ready(STARTING);
     let _network = settings.network.then(|| network::spawn(&clients.watch, scope, &sender, health));
     drop(sender);
     // Events improve diagnoses but are not required, so they delay readiness only for a limited time.

@@ -99,7 +99,7 @@ pub struct ThresholdArgs {
     /// A flapping node is stable again once its readiness has not changed for this long
     #[arg(long, env = "SHINDAN_FLAPPING_STABLE", value_name = "DURATION", default_value = "30m", allow_hyphen_values = true, value_parser = within(60..=DAY))]
     pub flapping_stable: Seconds,
-    /// Thresholds of single causes, which override the general ones; may be repeated or separated by commas
+    /// Thresholds of single causes, also of those of rules, which override the general ones; may be repeated or separated by commas
     #[arg(long = "thresholds", visible_alias = "threshold", env = "SHINDAN_THRESHOLDS", value_name = "CAUSE=DURATION", value_delimiter = ',', value_parser = threshold)]
     pub of_causes: Vec<Threshold>,
 }
@@ -112,6 +112,11 @@ pub struct Threshold {
 }
 
 impl ThresholdArgs {
+    /// The causes of rules that a threshold is set for.
+    pub fn causes_of_rules(&self) -> impl Iterator<Item = &'static str> {
+        self.of_causes.iter().map(|of| of.cause).filter(|cause| cause.contains('/'))
+    }
+
     /// The thresholds. Call this once: the thresholds of single causes are leaked for the lifetime of the program.
     pub fn thresholds(&self) -> Thresholds {
         // The last value for a cause wins, as with repeated flags.
@@ -133,6 +138,7 @@ impl ThresholdArgs {
             flapping_stable: self.flapping_stable.0,
             language: Language::English,
             chosen: if chosen.is_empty() { &[] } else { chosen.into_iter().collect::<Vec<_>>().leak() },
+            of_rules: &[],
         }
     }
 }
@@ -265,7 +271,8 @@ pub struct RunArgs {
     #[arg(long, env = "SHINDAN_MAX_ENDED_PER_FAILURE", value_name = "COUNT", default_value = "3", allow_hyphen_values = true, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub max_ended_per_failure: u32,
     /// Maximum number of Warning Events of pods of one workload and cause, or of one root in a namespace, within 10 minutes;
-    /// further ones are aggregated into the Event of the workload. Bare pods of a namespace with one cause count as one workload
+    /// further ones are aggregated into the Event of the workload. Bare pods of a namespace with one cause count as one workload,
+    /// and so do its objects on paths of requests
     #[arg(long, env = "SHINDAN_EVENTS_PER_WORKLOAD", value_name = "COUNT", default_value = "5", allow_hyphen_values = true, value_parser = clap::value_parser!(u16).range(0..=1000))]
     pub events_per_workload: u16,
     /// Causes that are never reported; may be repeated or separated by commas. (For one workload: its annotation
@@ -346,13 +353,28 @@ fn cause(text: &str) -> Result<String, String> {
 /// Parses a cause and its threshold. Causes that are reported at once have no threshold.
 fn threshold(text: &str) -> Result<Threshold, String> {
     let (name, after) = text.split_once('=').ok_or("write CAUSE=DURATION, such as ReadinessProbeFailed=10m")?;
+    let cause = timed_cause(name.trim())?;
+    Ok(Threshold { cause, after: within(0..=DAY)(after.trim())? })
+}
+
+/// The name of a cause that can have a threshold. A name with a prefix is that of a rule, which is read later.
+fn timed_cause(name: &str) -> Result<&'static str, String> {
+    if let Some((prefix, own)) = name.split_once('/') {
+        let is_of_rule = prefix.contains('.') && !own.is_empty() && !own.contains(char::is_whitespace);
+        let form = || format!("{name:?} is not the name of a cause of a rule, such as acme.example/BadLicense");
+        return if is_of_rule { Ok(String::leak(name.to_owned())) } else { Err(form()) };
+    }
     let name = cause(name)?;
-    let Some(cause) = rules::patient().find(|cause| *cause == name) else {
+    rules::patient().find(|cause| *cause == name).ok_or_else(|| {
         let mut others: Vec<_> = rules::patient().collect();
         others.sort_unstable();
-        return Err(format!("{name} has no threshold; these have one: {}", others.join(", ")));
-    };
-    Ok(Threshold { cause, after: within(0..=DAY)(after.trim())? })
+        others.dedup();
+        format!(
+            "{name} has no threshold: it counts at once, or the state of its workload decides. These have one: {}; and \
+             causes of rules, such as acme.example/BadLicense",
+            others.join(", ")
+        )
+    })
 }
 
 /// Parses a valid namespace name. An invalid one would otherwise match nothing without an error.

@@ -7,6 +7,8 @@
 mod lease;
 #[path = "apiserver/publishing.rs"]
 mod publishing;
+#[path = "apiserver/readiness.rs"]
+mod readiness;
 #[path = "apiserver/reading.rs"]
 mod reading;
 #[path = "apiserver/selection.rs"]

@@ -634,6 +634,71 @@ fn object_is_diagnosed_by_its_fields() {
     assert_eq!(out(&shindan(&args, widget)), "", "without the rule, its status shows no failure");
 }
 
+/// A dump often has no time that is newer than the start of a failure.
+#[test]
+fn a_rule_with_a_threshold_counts_in_a_dump() {
+    let widget = r#"{"apiVersion": "acme.example/v1", "kind": "Widget", "metadata": {"name": "w", "namespace": "shop",
+        "creationTimestamp": "2026-11-20T09:00:00Z"}, "spec": {"replicas": 3}, "status": {"readyReplicas": 1}}"#;
+    let of_widgets = ["diagnose", "-f", "-", "--rules", "examples/rules/widget-replicas.yaml"];
+    let found = |args: &[&str]| out(&shindan(&[&of_widgets[..], args].concat(), widget)).contains("WidgetNotScaled");
+    assert!(found(&[]));
+    assert!(!found(&["--at", "2026-11-20T09:04:59Z"]) && found(&["--at", "2026-11-20T09:05:00Z"]));
+    assert!(!found(&["--thresholds", "acme.example/WidgetNotScaled=1m"]), "a threshold of the user holds");
+
+    let pool = r#"
+apiVersion: shindan.dev/v1alpha1
+kind: DiagnosisRule
+metadata: {name: pool}
+spec:
+  causes:
+  - cause: acme.example/NoPool
+    category: Scheduling
+    signal: scheduling
+    match: {when: 'pod.name == "waits"'}
+    threshold: 10m
+    before: ["*"]
+    summary: "there is no pool for {pod.name}"
+    explain: {meaning: m, distinguish: d, action: a, source: s}
+    remedies: [{text: Ask for a pool.}]
+"#;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("pool.yaml");
+    std::fs::write(&path, pool).unwrap();
+    let of_pods = ["diagnose", "-f", "-", "--rules", path.to_str().unwrap()];
+    let found = |args: &[&str]| out(&shindan(&[&of_pods[..], args].concat(), PENDING)).to_owned();
+    assert!(found(&[]).contains("acme.example/NoPool"), "{}", found(&[]));
+    assert_eq!(found(&["--at", "2026-11-21T09:09:59Z"]), "");
+    assert!(found(&["--at", "2026-11-21T09:10:00Z"]).contains("acme.example/NoPool"));
+}
+
+#[test]
+fn thresholds_know_causes_of_objects_paths_and_rules() {
+    let fixture = "tests/causes/IngressBackendMissing/misspelt.yaml";
+    let found = |args: &[&str]| {
+        let output = shindan(&[&["diagnose", "-f", fixture, "--at", "2026-11-28T10:00:00Z"], args].concat(), "");
+        assert!(output.status.success(), "{}", err(&output));
+        out(&output).to_owned()
+    };
+    assert!(found(&["--thresholds", "IngressBackendMissing=59m"]).contains("IngressBackendMissing"));
+    assert!(!found(&["--thresholds", "IngressBackendMissing=61m"]).contains("IngressBackendMissing"));
+    assert!(found(&["--thresholds", "ArgoAppDegraded=1h"]).contains("IngressBackendMissing"));
+    let error = |args: &[&str]| {
+        let output = shindan(&[&["diagnose", "-f", fixture], args].concat(), "");
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        err(&output).to_owned()
+    };
+    let unknown = error(&["--thresholds", "acme.example/WidgetNotScaled=1m"]);
+    assert!(
+        unknown.contains("acme.example/WidgetNotScaled is a cause of a rule; add the rule with --rules"),
+        "{unknown}"
+    );
+    let rule = "examples/rules/widget-replicas.yaml";
+    let misspelt = error(&["--rules", rule, "--thresholds", "acme.example/WidgetNotScled=1m"]);
+    assert!(misspelt.contains("they have acme.example/WidgetNotScaled"), "{misspelt}");
+    let at_once = error(&["--thresholds", "OOMKilled=1m"]);
+    assert!(at_once.contains("OOMKilled has no threshold") && at_once.contains("causes of rules"), "{at_once}");
+}
+
 #[test]
 fn added_rules_with_an_error_end_the_command() {
     let folder = tempfile::tempdir().unwrap();
@@ -644,6 +709,31 @@ fn added_rules_with_an_error_end_the_command() {
     let refused = shindan(&["diagnose", "-f", "-", "--rules", path], HEALTHY);
     assert_eq!(refused.status.code(), Some(1));
     assert!(err(&refused).contains("wrong.yaml:13:13: spec.causes.0.match.0.when: unknown field"), "{}", err(&refused));
+    for (from, to, error) in [
+        (
+            "    category: Image",
+            "\tcategory: Image",
+            "wrong.yaml:10:1: a tab is in the indentation\n  indent with spaces",
+        ),
+        ("when: imagePull", "when: !imagePull", "quote the text: YAML takes a first word with `!` as a tag"),
+        (
+            "category: Image",
+            "category: Image\n    category: Image",
+            "wrong.yaml:11:5: the key `category` is there twice",
+        ),
+        ("before: [\"*\"]", "before: \"*\"", "wrong.yaml:14:13: a list is expected here\n  write `- ` before"),
+        (
+            "meaning: The",
+            "meaning: Note: the",
+            "wrong.yaml:18:20: a `:` that makes no key, or a wrong indentation\n  quote",
+        ),
+    ] {
+        assert!(rule.contains(from), "{from}");
+        std::fs::write(&wrong, rule.replacen(from, to, 1)).unwrap();
+        let refused = shindan(&["rules", "check", path], "");
+        assert_eq!(refused.status.code(), Some(1));
+        assert!(out(&refused).contains(error), "{to}: {}", out(&refused));
+    }
     let empty = tempfile::tempdir().unwrap();
     let none = shindan(&["causes", "--rules", empty.path().to_str().unwrap()], "");
     assert!(none.status.code() == Some(1) && err(&none).contains("no rules or cause files"), "{}", err(&none));

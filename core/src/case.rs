@@ -20,7 +20,7 @@ pub(crate) use catalogue::{Catalogue, Context, Matched, Subject};
 pub use finding::remedy::{Operation, Remedy};
 pub use finding::{Finding, evidence, remedy};
 pub(crate) use log_line::{DecisiveLines, Line};
-pub use outcome::{Attribution, Diagnosis, Health, Outcome};
+pub use outcome::{Attribution, Diagnosis, Health, LeftOut, Outcome};
 pub use ownership::{immediate as immediate_workload, top as top_workload};
 pub use pod::{Case, Ledger, Observed, PastRun, Thresholds};
 pub use pod_status::pod_status;

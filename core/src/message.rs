@@ -7,6 +7,8 @@ mod cloud;
 mod code;
 mod deferred;
 mod lines;
+#[cfg(test)]
+mod nested;
 mod object;
 mod phrases;
 #[cfg(test)]
@@ -20,6 +22,7 @@ pub(crate) mod windows;
 #[cfg(test)]
 mod wordings;
 mod wrapper;
+pub mod yaml;
 
 pub use chain::Message;
 pub use class::Class;
@@ -30,6 +33,17 @@ pub use object::{Object, ObjectKind};
 pub(crate) use serialized::without_objects;
 pub(crate) use shorten::{cut_quote, error_line, fit_line, value};
 pub use shorten::{fit, name};
+
+/// An error in one clean line of at most `most` characters. If the text is longer, it is reduced to the error itself: the
+/// clauses that wrap it give way, and its end, which states why, stays.
+pub fn fit_error(text: &str, most: usize) -> String {
+    let line = text::line(text, usize::MAX);
+    if shorten::fits(&line, most) {
+        return line;
+    }
+    let error = Message::parse(text).summary(most, &[]);
+    if error.is_empty() { fit_line(&line, most) } else { error }
+}
 
 /// The part of `text` between two markers, without surrounding quotes and spaces.
 pub(crate) fn between<'t>(text: &'t str, start: &str, end: &str) -> Option<&'t str> {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, LazyLock};
 
 use crate::api::REPORTER;
-use crate::case::{Case, Health, Thresholds, immediate_workload, top_workload};
+use crate::case::{Case, Health, LeftOut, Thresholds, immediate_workload, top_workload};
 use crate::facts::{
     ClaimFacts, ClaimsFacts, ClassFacts, Condition, Labels, Lookup, LookupResult, NamedKind, NamesOf, ObjectKey, Phase,
     PodFacts, ReachedFacts, ServiceFacts, Timestamp, WorkloadFacts, WorkloadKey,
@@ -57,8 +57,8 @@ pub struct UndiagnosedPod {
     pub workload: Option<WorkloadKey>,
     /// When its diagnosis is due if it does not change.
     pub from: Option<Timestamp>,
-    /// Whether its failure is ignored by an override.
-    pub is_ignored: bool,
+    /// Who leaves out its failure, if that is ignored.
+    pub left_out: Option<LeftOut>,
     /// What the rules find if no threshold is awaited; only with [`View::includes_unreported`].
     pub seen_so_far: Option<SeenSoFar>,
 }
@@ -77,7 +77,7 @@ impl SeenSoFar {
     fn of(case: &Case<'_>) -> Option<Self> {
         static AT_ONCE: LazyLock<Vec<(&str, i64)>> =
             LazyLock::new(|| rules::known().map(|known| (known.cause, 0)).collect());
-        let thresholds = Thresholds { chosen: &AT_ONCE, ..case.thresholds.awaiting_nothing() };
+        let thresholds = Thresholds { chosen: &AT_ONCE, of_rules: &[], ..case.thresholds.awaiting_nothing() };
         match diagnose_case(&Case { thresholds: &thresholds, ..*case }).health {
             Health::Failing(diagnosis) if !BY_SILENCE.contains(&diagnosis.cause) => {
                 Some(Self { cause: diagnosis.cause, summary: diagnosis.summary.text().to_owned() })
@@ -184,13 +184,16 @@ pub fn diagnose(dump: Dump, logs: Logs, now: Timestamp, view: impl Into<View>) -
                 _ => reconcile::failing_or_healthy(None, case, &outcome, false, &policy),
             };
             let is_healthy = matches!(outcome.health, Health::Healthy);
-            let undiagnosed = (is_healthy && (outcome.wake.is_some() || outcome.leaves_out)).then(|| UndiagnosedPod {
-                pod: case.pod.key.clone(),
-                workload: top_workload(case.pod, case.surroundings.known_job()),
-                from: outcome.wake,
-                is_ignored: outcome.leaves_out,
-                seen_so_far: (view.includes_unreported && !outcome.leaves_out).then(|| SeenSoFar::of(case)).flatten(),
-            });
+            let undiagnosed =
+                (is_healthy && (outcome.wake.is_some() || outcome.left_out.is_some())).then(|| UndiagnosedPod {
+                    pod: case.pod.key.clone(),
+                    workload: top_workload(case.pod, case.surroundings.known_job()),
+                    from: outcome.wake,
+                    seen_so_far: (view.includes_unreported && outcome.left_out.is_none())
+                        .then(|| SeenSoFar::of(case))
+                        .flatten(),
+                    left_out: outcome.left_out,
+                });
             (plan, outcome.wake, undiagnosed)
         });
         let Some((plan, wake, undiagnosed)) = diagnosed else { continue };

@@ -85,15 +85,17 @@ pub fn named(name: &str) -> Option<Known> {
     known().find(|known| known.cause.eq_ignore_ascii_case(name))
 }
 
-/// Causes of pods and nodes that have a threshold, which can be set for each of them.
+/// Causes that have a threshold, which can be set for each of them: of pods, of nodes, and of objects that are diagnosed by
+/// their own status or on the path of a request.
 pub fn patient() -> impl Iterator<Item = &'static str> {
     let of_pods = SIGNALS.iter().map(|source| source.definition.name);
-    of_pods.chain(node::PATIENT).flat_map(catalog::patient)
+    let of_objects = workload::OF_OBJECTS.into_iter().flat_map(catalog::known).map(|known| known.cause);
+    of_pods.chain(node::PATIENT).flat_map(catalog::patient).chain(of_objects)
 }
 
 /// Whether a rule of a user leaves out a cause of an object in a namespace with these labels.
 pub(crate) fn is_ignored(cause: &str, namespace: &str, labels: Option<&Labels>) -> bool {
-    catalog::current().ignores(cause, namespace, labels)
+    catalog::current().ignored_by(cause, namespace, labels).is_some()
 }
 
 /// How a pod recovers from this cause in a container of this type. Unknown causes use the slower way.

@@ -268,7 +268,7 @@ impl World {
         };
         // Before the caps: a failure that gets no object must not get more Events because of that.
         decision.aggregated = !self.reported.capacity.is_announced(&decision.plan)
-            && decide::workload::aggregate(self, &mut decision.plan, now);
+            && decide::aggregation::aggregate(self, &mut decision.plan, now);
         let (plan, touched) =
             self.reported.capacity.within_caps(decision.plan, decision.aggregated, &mut self.reported.pod_records);
         decision.touched.extend(touched);

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use shindan_core::rules::catalog::{self, Additions, Catalog, SourceFile};
 
+use crate::config::ThresholdArgs;
+
 #[derive(Debug, clap::Args)]
 pub(super) struct AddedRules {
     /// Add your own rules or cause files, or those of these folders, to the catalogue; may be repeated. A cause file with the
@@ -29,6 +31,32 @@ impl AddedRules {
         catalog::install(Arc::new(Catalog::with(additions)));
         Ok(())
     }
+}
+
+/// Checks that the causes of rules with a threshold exist. Rules are read after the flags.
+pub(super) fn check(thresholds: &ThresholdArgs) -> anyhow::Result<()> {
+    let catalog = catalog::current();
+    for cause in thresholds.causes_of_rules().filter(|cause| catalog.name(cause).is_none()) {
+        let known: Vec<&str> = catalog.added().iter().map(|file| file.cause.as_str()).collect();
+        if known.is_empty() {
+            bail!("--thresholds: {cause} is a cause of a rule; add the rule with --rules");
+        }
+        bail!("--thresholds: no rule of --rules has the cause {cause}; they have {}", known.join(", "));
+    }
+    Ok(())
+}
+
+/// Conditions of added rules that were not evaluated, as they would have taken too long, one line each. Call it after the
+/// diagnosis.
+pub(super) fn too_expensive() -> Vec<String> {
+    let catalog = catalog::current();
+    let line = |(cause, object): (&str, &str)| {
+        format!(
+            "--rules: a condition of {cause} takes more steps than allowed for {object}, so it was not evaluated and \
+             {cause} may be missing; make it simpler"
+        )
+    };
+    catalog.over_budget().into_iter().map(line).collect()
 }
 
 /// What files or folders add to the catalogue. A file with an error is an error.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::bail;
 use shindan_core::wire::Dump;
 
-use super::cause_files::AddedRules;
+use super::cause_files::{self, AddedRules};
 use super::dump::{DumpArgs, Judged};
 use super::found::Form;
 use super::language::LanguageArgs;
@@ -42,6 +42,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
     args.rules.load()?;
+    cause_files::check(&args.thresholds)?;
     let input = args.dump.read(&args.files)?;
     for warning in args.dump.warnings(&input) {
         writeln!(streams.err, "warning: {warning}")?;
@@ -59,6 +60,9 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
     let pods = uids.collect::<BTreeSet<_>>().len();
     let thresholds = args.thresholds.thresholds().in_language(args.language.language());
     let Judged { found, now, wake } = args.dump.judge(input, thresholds, namespace);
+    for warning in cause_files::too_expensive() {
+        writeln!(streams.err, "warning: {warning}")?;
+    }
     let reading = Reading { detail: Detail::by_size(found.len()), language: args.language.language() };
     found.write(args.output, reading, now, streams.out)?;
     // Flushes the output first, so that it appears before the messages on standard error.

@@ -26,7 +26,7 @@ pub(super) use self::object::Objects;
 use self::object::Refusal;
 use self::steps::{Applied, Step, Stopped};
 use self::trial::{State, Trial};
-use super::cause_files::AddedRules;
+use super::cause_files::{self, AddedRules};
 use super::found::{Found, NodeOrWorkload};
 use super::language::LanguageArgs;
 use super::look::{Asked, Connection, LOOK_AGAIN, Question, Waited, clock, resolve, selected, wait};
@@ -100,6 +100,7 @@ const ATTEMPTS: usize = 3;
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
     args.rules.load()?;
+    cause_files::check(&args.thresholds)?;
     let runtime = super::runtime()?;
     runtime.block_on(fix(args, streams))
 }

@@ -25,7 +25,7 @@ pub(super) use self::wait::{Waited, wait};
 use shindan_core::facts::Timestamp;
 use shindan_core::language::{phrase, translate};
 
-use super::cause_files::AddedRules;
+use super::cause_files::{self, AddedRules};
 use super::found::{Form, Found};
 use super::language::LanguageArgs;
 use super::tree::Reading;
@@ -96,6 +96,7 @@ pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
     args.rules.load()?;
+    cause_files::check(&args.thresholds)?;
     // Mistakes in the arguments are reported before the cluster is contacted.
     Asked::without_discovery(&args.subjects).map_err(anyhow::Error::msg)?;
     let runtime = super::runtime()?;
@@ -109,7 +110,18 @@ async fn look(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> 
     for note in notes {
         writeln!(streams.err, "warning: {note}")?;
     }
-    let question = question(args, asked, &clients).await?;
+    let mut question = question(args, asked, &clients).await?;
+    if matches!(question.asked, Asked::All) && !args.rules.is_empty() {
+        match gather::types_of_rules(&clients.write, args.connection.limit()).await {
+            Ok(types) => question.custom = types,
+            Err(failure) => {
+                writeln!(
+                    streams.err,
+                    "warning: the custom resources that the rules name are not diagnosed: {failure}"
+                )?;
+            }
+        }
+    }
     if args.watch {
         return watch(args, &question, streams).await;
     }
@@ -236,7 +248,7 @@ fn print_answer(
     streams: &mut Streams<'_>,
 ) -> anyhow::Result<()> {
     let Gathered { found, by, notes, pods, unready, healthy_nodes, fails_so_far: _ } = gathered;
-    for note in notes {
+    for note in notes.iter().chain(&cause_files::too_expensive()) {
         writeln!(streams.err, "warning: {note}")?;
     }
     let language = args.language.language();

@@ -23,7 +23,7 @@ use tokio::net::TcpListener;
 use self::board::Board;
 use self::guard::Guard;
 use self::source::Source;
-use super::cause_files::AddedRules;
+use super::cause_files::{self, AddedRules};
 use super::dump::DumpArgs;
 use super::language::LanguageArgs;
 use super::look::Connection;
@@ -78,6 +78,7 @@ impl Args {
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
     args.rules.load()?;
+    cause_files::check(&args.thresholds)?;
     let runtime = super::runtime()?;
     let ended = runtime.block_on(serve(args, streams));
     // Do not wait for a file that is being read.

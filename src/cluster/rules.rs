@@ -241,10 +241,16 @@ impl Rules {
     fn refuse_expensive(&mut self) -> bool {
         let catalog = catalog::current();
         let mut is_new = false;
-        for cause in catalog.over_budget() {
-            let rules = self.known.values_mut().filter(|rule| rule.own.contains(cause) && rule.refused.is_none());
-            for rule in rules.filter(|rule| rule.checked.is_active()) {
-                rule.refused = Some(Verdict::TooExpensive { cause: cause.to_owned() });
+        for (cause, object) in catalog.over_budget() {
+            let rules = self.known.iter_mut().filter(|(_, rule)| rule.own.contains(cause) && rule.refused.is_none());
+            for (name, rule) in rules.filter(|(_, rule)| rule.checked.is_active()) {
+                tracing::warn!(
+                    rule = name,
+                    cause,
+                    object,
+                    "a condition of a DiagnosisRule is too expensive; it is inactive now"
+                );
+                rule.refused = Some(Verdict::TooExpensive { cause: cause.to_owned(), object: object.to_owned() });
                 is_new = true;
             }
         }
@@ -259,7 +265,7 @@ impl Rules {
         for (name, rule) in self.known.iter_mut().filter(|(_, rule)| !rule.is_pending) {
             let causes = rule.checked.additions.causes.iter().map(|file| file.cause.as_str());
             let matches = causes.filter_map(|cause| active.get(cause)).sum();
-            let status = status::of(rule, matches, now);
+            let status = status::of((name, rule), matches, now);
             if status != rule.written && self.publisher.write_rule_status(name, &rule.uid, &status).await.is_ok() {
                 rule.written = status;
             }

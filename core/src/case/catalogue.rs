@@ -66,6 +66,18 @@ impl<'a> Subject<'a> {
         }
     }
 
+    /// Kind, namespace and name, for messages: `Pod shop/web-0`, `Node n1`.
+    pub(crate) fn display(&self) -> String {
+        match self {
+            Self::Pod(case) => format!("Pod {}", case.pod.key),
+            Self::Workload(case) => {
+                let key = &case.workload.key;
+                format!("{} {}/{}", key.kind, key.namespace, key.name)
+            }
+            Self::Node { node, .. } => format!("Node {}", node.facts.name),
+        }
+    }
+
     /// Its namespace; empty for a node.
     pub(crate) fn namespace(&self) -> &'a str {
         match self {

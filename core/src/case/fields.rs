@@ -10,6 +10,11 @@ use crate::facts::ObjectFacts;
 pub(crate) trait Fields {
     /// [`Value::None`] if the field does not exist.
     fn value(&self, path: &Path) -> Cow<'_, Value>;
+
+    /// The object that the values are of, for messages: `Widget shop/orders`.
+    fn object(&self) -> String {
+        String::new()
+    }
 }
 
 /// The name of the custom resource that a signal is about, in expressions and texts.

@@ -10,12 +10,21 @@ use crate::facts::{Lookup, Timestamp, WorkloadKey};
 #[derive(Debug)]
 pub struct Outcome {
     pub health: Health,
-    /// Findings with ignored causes were removed.
-    pub leaves_out: bool,
+    /// Why findings with ignored causes were removed; `None` if none was.
+    pub left_out: Option<LeftOut>,
     /// Time to check again, if nothing changes before.
     pub wake: Option<Timestamp>,
     /// Lookups that would improve the diagnosis.
     pub needed_lookups: Vec<Lookup>,
+}
+
+/// Who leaves out a cause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LeftOut {
+    /// An annotation, or a setting.
+    BySetting,
+    /// An exception of a rule, with its name where that is known.
+    ByRule(Option<Arc<str>>),
 }
 
 #[derive(Debug)]

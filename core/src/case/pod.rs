@@ -222,19 +222,30 @@ pub struct Thresholds {
     pub flapping_window: i64,
     pub flapping_stable: i64,
     pub language: Language,
-    /// Thresholds of single causes, which override the general ones. They are set once at start.
+    /// Thresholds of single causes that the user has set, which override the general ones.
     pub chosen: &'static [(&'static str, i64)],
+    /// Thresholds of the causes of rules.
+    pub of_rules: &'static [(&'static str, i64)],
 }
 
 impl Thresholds {
-    /// The threshold that is set for this cause.
+    /// The threshold that is set for this cause, by the user or by its rule. In a snapshot, the threshold of a rule does not
+    /// count as set: an error counts at once there, as with the causes of Shindan.
     pub fn chosen(&self, cause: &str) -> Option<i64> {
-        self.chosen.iter().find_map(|(of, seconds)| (*of == cause).then_some(*seconds))
+        let by_rule = || self.patient.then(|| seconds_of(self.of_rules, cause)).flatten();
+        seconds_of(self.chosen, cause).or_else(by_rule)
     }
 
-    /// The threshold for this cause: the one that is set for it, or else `usual`.
+    /// The threshold for this cause: the one that is set for it, or else `usual`. That of a rule does not apply in a snapshot to
+    /// what counts at once there.
     pub fn of(&self, cause: &str, usual: i64) -> i64 {
-        self.chosen(cause).unwrap_or(usual)
+        let by_rule = || seconds_of(self.of_rules, cause).filter(|_| self.patient || usual > 0);
+        seconds_of(self.chosen, cause).or_else(by_rule).unwrap_or(usual)
+    }
+
+    /// Whether this cause counts although the data may not show its threshold: in a snapshot, unless the user set one.
+    pub fn counts_at_once(&self, cause: &str) -> bool {
+        !self.patient && self.chosen(cause).is_none()
     }
 
     /// Thresholds for a dump, which is judged at the newest time in it. A dump cannot be older than that, so a refusal
@@ -288,8 +299,13 @@ impl Default for Thresholds {
             flapping_stable: 1800,
             language: Language::English,
             chosen: &[],
+            of_rules: &[],
         }
     }
+}
+
+fn seconds_of(thresholds: &[(&str, i64)], cause: &str) -> Option<i64> {
+    thresholds.iter().find_map(|(of, seconds)| (*of == cause).then_some(*seconds))
 }
 
 impl HasLanguage for Thresholds {

@@ -2,6 +2,7 @@
 
 use crate::api::Evidence;
 use crate::facts::Timestamp;
+use crate::facts::route::ParametersRef;
 
 /// A step on the path of a request, in the order in which a request takes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -44,6 +45,8 @@ pub struct BrokenHop {
     pub path: String,
     /// Name of the missing or rejected class.
     pub class: String,
+    /// The object with the parameters of a class that its controller rejects.
+    pub parameters: ParametersRef,
     /// The Gateway that a route is attached to, as `NAMESPACE/NAME` if it is in another namespace.
     pub gateway: String,
     pub listener: String,

@@ -15,6 +15,8 @@ pub struct ObjectFacts {
     pub phase_since: Option<Timestamp>,
     pub reason: String,
     pub message: String,
+    /// For an Argo CD Application: the objects that are Degraded, the first with its message. Source: status.resources.
+    pub degraded: Box<str>,
     /// For an Argo CD Application: `Synced`, `OutOfSync` or `Unknown`. Source: status.sync.status.
     pub sync: String,
     /// For an Argo CD Application: the phase of the last sync. Source: status.operationState.phase.

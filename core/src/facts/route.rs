@@ -21,7 +21,8 @@ pub use self::backend::{
 pub use self::budget::{BudgetFacts, BudgetStatus};
 pub use self::claim::VolumeClaimFacts;
 pub use self::gateway::{
-    GatewayClassFacts, GatewayFacts, GrantFacts, Listener, ObjectRef, ParentRef, ParentStatus, RouteFacts, RouteRule,
+    GatewayClassFacts, GatewayFacts, GrantFacts, Listener, ObjectRef, ParametersRef, ParentRef, ParentStatus,
+    RouteFacts, RouteRule,
 };
 pub use self::ingress::{IngressClassFacts, IngressFacts, IngressPath};
 pub use self::network::{Listed, Network};

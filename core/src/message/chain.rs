@@ -107,6 +107,7 @@ fn prepared(text: &str) -> (Cow<'_, str>, Option<u16>) {
     let text = changed(text, serialized::without_objects);
     let text = changed(text, phrases::without_roots);
     let text = changed(text, phrases::short_mounts);
+    let text = changed(text, phrases::without_attempts);
     let text = changed(text, phrases::without_fallback);
     let text = changed(text, phrases::short_refusals);
     let mut status = None;

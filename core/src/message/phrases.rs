@@ -51,6 +51,19 @@ pub(super) fn without_properties(text: &str) -> Cow<'_, str> {
     cut.map_or(Cow::Borrowed(text), |(head, rest)| format!("{head}{rest}").into())
 }
 
+/// The text without the number of attempts in brackets at its end: `it is immutable (retried 5 times).`
+pub(super) fn without_attempts(text: &str) -> Cow<'_, str> {
+    const OF_ATTEMPTS: [&str; 4] = ["attempt", "retried", "retries", "tries"];
+    let bracket = text.trim_end_matches(['.', ' ', '\n']).strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
+    let is_count = |inner: &str| {
+        inner.len() < 40
+            && inner.bytes().any(|b| b.is_ascii_digit())
+            && OF_ATTEMPTS.iter().any(|words| inner.contains(words))
+    };
+    let bare = bracket.filter(|(_, inner)| is_count(inner)).map(|(before, _)| before.to_owned());
+    bare.map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
 /// The text without what a component tries after its error: efs-utils when a name was not resolved, and CRI-O, which
 /// pulls an image as an artifact. Takes linear time.
 pub(super) fn without_fallback(text: &str) -> Cow<'_, str> {

@@ -36,6 +36,10 @@ pub(crate) fn without_objects(text: &str) -> Cow<'_, str> {
                 out.push_str(&message);
             }
             from = end + text[end..].len() - text[end..].trim_start_matches([']', '}']).len();
+            // The value of a field: `Invalid value: {...}: it is immutable`.
+            if message.is_empty() && out.ends_with(':') && text[from..].starts_with(": ") {
+                from += 1;
+            }
         } else if is_struct(object) {
             trim_prefix(&mut out);
             if let Some(message) = localized_message(object) {

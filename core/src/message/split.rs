@@ -167,6 +167,15 @@ fn starts_error(rest: &[u8]) -> bool {
         && NEXT_ERROR
             .iter()
             .any(|words| rest.len() >= words.len() && rest[..words.len()].eq_ignore_ascii_case(words.as_bytes()))
+        || starts_with_field(rest)
+}
+
+/// Whether the error of another field follows, as the API server lists them: `spec.ports[0].nodePort: Invalid value`.
+fn starts_with_field(rest: &[u8]) -> bool {
+    let length = rest.iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'[' | b']')).count();
+    let (path, after) = rest.split_at(length);
+    let is_path = path.first().is_some_and(u8::is_ascii_lowercase) && path.iter().any(|b| matches!(b, b'.' | b'['));
+    is_path && after.starts_with(b": ")
 }
 
 /// The content of a text that is a single pair of these quotes or brackets.

@@ -55,14 +55,23 @@ pub fn beginning(text: &str, most: usize) -> &str {
     read.rfind(char::is_whitespace).map_or(read, |word| &read[..word])
 }
 
-/// Shortens a long message of an Event to its beginning and its end, which states the error.
-pub fn shorten_event(message: &mut Arc<str>) {
-    const HALF: usize = 1 << 10;
-    if message.len() <= 2 * HALF {
-        return;
+/// The beginning and the end of a long unmasked message, each at most half of `most` bytes: its end states the error. No word
+/// is cut, because no pattern recognizes a part of a secret.
+pub fn both_ends(text: &str, most: usize) -> Cow<'_, str> {
+    if text.len() <= most {
+        return text.into();
     }
-    let end = (message.len() - HALF..message.len()).find(|i| message.is_char_boundary(*i)).unwrap_or(message.len());
-    *message = format!("{} … {}", beginning(message, HALF), &message[end..]).into();
+    let half = most / 2;
+    let start = (text.len() - half..text.len()).find(|i| text.is_char_boundary(*i)).unwrap_or(text.len());
+    let end = text[start..].find(char::is_whitespace).map_or("", |word| text[start + word..].trim_start());
+    format!("{} … {end}", beginning(text, half)).into()
+}
+
+/// Shortens a long message of an Event to its beginning and its end.
+pub fn shorten_event(message: &mut Arc<str>) {
+    if let Cow::Owned(short) = both_ends(message, 2 << 10) {
+        *message = short.into();
+    }
 }
 
 fn one_line(text: &str) -> Cow<'_, str> {

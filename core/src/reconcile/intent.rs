@@ -86,9 +86,10 @@ pub struct Announcement {
 }
 
 impl Announcement {
-    /// States in the note that further Events of bare pods of this namespace and cause are suppressed.
-    pub(crate) fn note_that_others_are_suppressed(&mut self, language: Language) {
-        self.note = note::with_limit(language, &self.note);
+    /// States in the note that further Events of this namespace and cause are suppressed: of bare pods, or of objects on
+    /// paths of requests.
+    pub(crate) fn note_that_others_are_suppressed(&mut self, is_of_pods: bool, language: Language) {
+        self.note = note::with_limit(language, &self.note, is_of_pods);
     }
 }
 

@@ -42,16 +42,22 @@ pub(super) fn with_severity(language: Language, note: &str, before: Severity, se
     )
 }
 
-/// Adds to the note of a bare pod that further Events like it are suppressed.
-pub(super) fn with_limit(language: Language, note: &str) -> String {
-    with_tail(
-        note,
+/// Adds to the note of a bare pod, or of an object on the path of a request, that further Events like it are suppressed.
+pub(super) fn with_limit(language: Language, note: &str, is_of_pods: bool) -> String {
+    let limit = if is_of_pods {
         phrase!(
             language,
             "Further bare pods of this namespace with this cause have no Event for up to 10 minutes",
             "この namespace で同じ原因の単独の Pod には、最大 10 分間 Event を出さない"
-        ),
-    )
+        )
+    } else {
+        phrase!(
+            language,
+            "Further Ingresses, routes and similar objects of this namespace with this cause have no Event for up to 10 minutes",
+            "この namespace で同じ原因の Ingress、route などには、最大 10 分間 Event を出さない"
+        )
+    };
+    with_tail(note, limit)
 }
 
 /// Adds the number of aggregated Events to a note.

@@ -114,7 +114,7 @@ pub(crate) fn compile_rule(
         let at = causes.iter().position(|file| file.cause == problem.cause).unwrap_or_default();
         errors.push(line(&format!("causes.{at}.{}", problem.path), &problem.fault));
     }
-    let checked = check::exceptions(exceptions, causes);
+    let checked = check::exceptions(exceptions, None, causes);
     errors.extend(checked.problems.iter().map(|problem| line(&problem.path, &problem.fault)));
     errors.extend(check::tests(tests, causes).iter().map(|(path, fault)| line(path, fault)));
     if errors.is_empty() {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::{Rule, SIGNALS, catalog, claims_needed, impact, installation, log_needed, report};
 use crate::api::OtherFinding;
 use crate::case::{
-    Attribution, Case, Category, DecisiveLines, Finding, Health, Outcome, Recovery, Specificity, Verdict,
+    Attribution, Case, Category, DecisiveLines, Finding, Health, LeftOut, Outcome, Recovery, Specificity, Verdict,
 };
 use crate::facts::{Container, Lookup, Timestamp, after};
 use crate::signals::restarts;
@@ -19,13 +19,12 @@ pub fn diagnose(case: &Case<'_>) -> Outcome {
     let case = &Case { lines: Some(&lines), ..*case };
     let mut evaluation = evaluate_rules(case);
     evaluation.findings.sort_by_key(|f| rank(case, f));
-    let all = evaluation.findings.len();
-    let mut ranked = without_ignored(case, evaluation.findings).into_iter();
-    let leaves_out = ranked.len() < all;
+    let (reported, left_out) = without_ignored(case, evaluation.findings);
+    let mut ranked = reported.into_iter();
     let Some(first) = ranked.next() else {
         return Outcome {
             health: Health::Healthy,
-            leaves_out,
+            left_out,
             wake: evaluation.wake,
             needed_lookups: claims_needed(case).into_iter().collect(),
         };
@@ -43,18 +42,25 @@ pub fn diagnose(case: &Case<'_>) -> Outcome {
     let diagnosis = report::of_first(case, first.rule, finding, others, attributions);
     let installed = installation::end(case, first.rule.category);
     let wake = evaluation.wake.into_iter().chain(recovery_time(case)).chain(until).chain(installed).min();
-    Outcome { health: Health::Failing(Box::new(diagnosis)), leaves_out, wake, needed_lookups }
+    Outcome { health: Health::Failing(Box::new(diagnosis)), left_out, wake, needed_lookups }
 }
 
 /// Removes findings with ignored causes and findings that are only symptoms of them. Otherwise the same failure would
-/// be reported under another cause.
-fn without_ignored(case: &Case<'_>, findings: Vec<Match>) -> Vec<Match> {
+/// be reported under another cause. Also returns who ignores the first one.
+fn without_ignored(case: &Case<'_>, findings: Vec<Match>) -> (Vec<Match>, Option<LeftOut>) {
     let overrides = &case.surroundings.overrides;
     let catalog = catalog::current();
     let (namespace, labels) = (&*case.pod.key.namespace, Some(&case.pod.labels));
-    let (ignored, mut reported): (Vec<_>, Vec<_>) = findings
-        .into_iter()
-        .partition(|found| overrides.ignores(found.rule.cause) || catalog.ignores(found.rule.cause, namespace, labels));
+    let ignored_by = |cause: &str| match overrides.ignores(cause) {
+        true => Some(LeftOut::BySetting),
+        false => catalog.ignored_by(cause, namespace, labels).map(LeftOut::ByRule),
+    };
+    let left_out = findings.iter().find_map(|found| ignored_by(found.rule.cause));
+    if left_out.is_none() {
+        return (findings, None);
+    }
+    let (ignored, mut reported): (Vec<_>, Vec<_>) =
+        findings.into_iter().partition(|found| ignored_by(found.rule.cause).is_some());
     reported.retain(|found| {
         let is_symptom = found.rule.specificity >= Specificity::Symptom;
         let own = &found.finding.container;
@@ -64,7 +70,7 @@ fn without_ignored(case: &Case<'_>, findings: Vec<Match>) -> Vec<Match> {
         };
         !(is_symptom && ignored.iter().any(explains))
     });
-    reported
+    (reported, left_out)
 }
 
 /// Time at which a past termination stops counting because the pod has been healthy since. No change of the pod marks

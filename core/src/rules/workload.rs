@@ -18,7 +18,7 @@ mod template;
 mod tests;
 mod without_pods;
 
-pub(crate) use known::known;
+pub(crate) use known::{OF_OBJECTS, known};
 pub use known::{follows_from_pods, is_of_service, lies_in_template};
 pub use object::{answers_for_its_parts, cause_of_fields, is_explained_by_pods};
 pub use service::{unmatched_due, unmatched_services};

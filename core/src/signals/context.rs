@@ -141,6 +141,10 @@ impl Fields for Context<'_> {
         };
         Cow::Owned(value.unwrap_or(Value::None))
     }
+
+    fn object(&self) -> String {
+        self.subject.display()
+    }
 }
 
 fn command_line(container: &Container) -> String {

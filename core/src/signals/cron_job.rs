@@ -20,7 +20,7 @@ signal! {
     "message": fn message(&self) -> String {
         let message = &*self.event.message;
         let error = message.strip_prefix("Cannot determine if job needs to be started: ").unwrap_or(message);
-        message::fit(error, 150)
+        message::fit_error(error, 150)
     }
 
     /// How often the Event occurred.

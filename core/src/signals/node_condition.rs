@@ -4,7 +4,7 @@ mod polarity;
 
 use super::{gpu, signal};
 use crate::facts::{Condition, MACHINE_CONFIG};
-use crate::message::{Message, text};
+use crate::message;
 
 pub(crate) use self::polarity::is_raised;
 
@@ -13,8 +13,7 @@ const MESSAGE_MAX: usize = 120;
 
 /// A message of an agent: whole if it is short, else what it states of the error.
 pub(super) fn short(message: &str) -> String {
-    let line = text::line(message.trim_end_matches(['.', ' ', '\n']), usize::MAX);
-    if line.chars().count() <= MESSAGE_MAX { line } else { Message::parse(message).summary(MESSAGE_MAX, &[]) }
+    message::fit_error(message.trim_end_matches(['.', ' ', '\n']), MESSAGE_MAX)
 }
 
 signal! {

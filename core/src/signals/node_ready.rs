@@ -67,7 +67,7 @@ signal! {
     "window": fn window(&self) -> Option<String> { self.incident.flapping.map(|flapping| text::duration(flapping.window)) }
 
     /// The message of the incident, at most 100 characters. Source: status.conditions[Ready].message.
-    "message": fn message(&self) -> String { message::fit(self.condition_message, 100) }
+    "message": fn message(&self) -> String { message::fit_error(self.condition_message, 100) }
 
     /// For how long the runtime has not answered the kubelet, such as `4m9s`; empty if the message names no time.
     /// Source: `pleg was last seen active 4m9.76s ago` in the message.

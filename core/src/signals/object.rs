@@ -64,15 +64,20 @@ signal! {
 
     /// Message of the condition or the phase, at most 140 characters.
     /// Source: status.conditions[].message, status.message, status.failureMessage, status.reason.
-    "message": fn short_message(&self) -> String { message::fit(&message::without_objects(&error_in(self.text())), 140) }
+    "message": fn short_message(&self) -> String { message::fit_error(&message::without_objects(&error_in(self.text())), 140) }
 
     /// Message of its newest Warning Event, at most 140 characters; empty if there is none. Source: Events.
     "event": fn event_message(&self) -> String {
-        self.last_event().map(|event| message::fit(&message::without_objects(&event.message), 140)).unwrap_or_default()
+        self.last_event().map(|event| message::fit_error(&message::without_objects(&event.message), 140)).unwrap_or_default()
     }
 
     /// Phase of the object. Source: status.phase, status.state, status.printableStatus, status.health.status.
     "phase": fn phase(&self) -> &str { self.own().map_or("", |own| &own.phase) }
+
+    /// For an Argo CD Application: the objects that are Degraded, the first with its message, at most 140 characters:
+    /// `Deployment web (exceeded its progress deadline), StatefulSet db and 2 more`.
+    /// Source: status.resources[].health.
+    "degraded": fn degraded(&self) -> String { message::fit(self.own().map_or("", |own| &own.degraded), 140) }
 
     /// For an Argo CD Application: `Synced`, `OutOfSync` or `Unknown`. Source: status.sync.status.
     "sync": fn sync(&self) -> &str { self.own().map_or("", |own| &own.sync) }

@@ -2,7 +2,7 @@
 
 use super::signal;
 use crate::case::{BrokenHop, WorkloadCase};
-use crate::message::text;
+use crate::message::{self, text};
 
 signal! {
     /// The first broken hop on the path of a request through an Ingress, a Gateway, an HTTPRoute or GRPCRoute, or a
@@ -40,6 +40,24 @@ signal! {
 
     /// The class. Source: spec.ingressClassName, spec.gatewayClassName.
     "class": fn class(&self) -> &str { &self.broken.class }
+
+    /// The object with the parameters of a GatewayClass that is not accepted, such as `EnvoyProxy infra/proxy`; empty if it has
+    /// none. Source: spec.parametersRef of the GatewayClass.
+    "parameters": fn parameters(&self) -> String {
+        let of = &self.broken.parameters;
+        let place = if of.namespace.is_empty() { "" } else { "/" };
+        if of.name.is_empty() { String::new() } else { format!("{} {}{place}{}", of.kind, of.namespace, of.name) }
+    }
+
+    /// Its namespace; empty for a cluster-scoped object. Source: spec.parametersRef.namespace of the GatewayClass.
+    "parametersNamespace": fn parameters_namespace(&self) -> &str { &self.broken.parameters.namespace }
+
+    /// As an argument of kubectl: `envoyproxy.gateway.envoyproxy.io/proxy`. Source: spec.parametersRef of the GatewayClass.
+    "parametersArgument": fn parameters_argument(&self) -> String {
+        let of = &self.broken.parameters;
+        let dot = if of.group.is_empty() { "" } else { "." };
+        format!("{}{dot}{}/{}", of.kind.to_ascii_lowercase(), of.group, of.name)
+    }
 
     /// The Gateway of the route, as `NAMESPACE/NAME` if it is in another namespace. Source: spec.parentRefs[].
     "gateway": fn gateway(&self) -> &str { &self.broken.gateway }
@@ -113,7 +131,7 @@ signal! {
     "reason": fn reason_text(&self) -> &str { &self.broken.reason }
 
     /// Message of the condition or Event. Source: status.conditions[].message, Events about the object.
-    "message": fn message_text(&self) -> String { text::line(&self.broken.message, 120) }
+    "message": fn message_text(&self) -> String { message::fit_error(&self.broken.message, 120) }
 
     /// A pod behind the Service that is not ready. Source: EndpointSlices, status.conditions of pods.
     "pod": fn pod(&self) -> &str { &self.broken.pod }

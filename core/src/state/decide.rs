@@ -1,5 +1,6 @@
 //! Decides what to do for a subject, from what is known of the cluster and what was reported.
 
+pub(super) mod aggregation;
 pub(super) mod annotation;
 pub(in crate::state) mod network;
 pub(super) mod node;

@@ -9,8 +9,6 @@ use crate::rules::catalog::{self, Catalog};
 #[derive(Debug)]
 pub struct Settings {
     pub(in crate::state) thresholds: Thresholds,
-    /// The thresholds that the user has chosen, without those of rules.
-    chosen: &'static [(&'static str, i64)],
     pub(in crate::state) policy: Policy,
     /// Whether lookups are performed, so that waiting for their results makes sense.
     pub(in crate::state) lookups_enabled: bool,
@@ -23,11 +21,9 @@ pub struct Settings {
 
 impl Settings {
     pub(in crate::state) fn new(thresholds: Thresholds, policy: Policy) -> Self {
-        let chosen = thresholds.chosen;
-        let thresholds = Thresholds { chosen: catalog::current().chosen(chosen), ..thresholds };
+        let thresholds = Thresholds { of_rules: catalog::current().thresholds(), ..thresholds };
         Self {
             thresholds,
-            chosen,
             policy,
             lookups_enabled: false,
             reads_logs: false,
@@ -38,7 +34,7 @@ impl Settings {
 
     /// Takes over the thresholds of the causes of rules.
     pub(in crate::state) fn follow(&mut self, catalog: &Catalog) {
-        self.thresholds.chosen = catalog.chosen(self.chosen);
+        self.thresholds.of_rules = catalog.thresholds();
     }
 
     /// Enables waiting for lookups: their results arrive as changes.

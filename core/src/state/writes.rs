@@ -38,7 +38,10 @@ impl World {
                 touched.extend(self.pod_acknowledged(&key.object, before.as_ref(), now));
             }
             DiagnosisKind::Node => {}
-            DiagnosisKind::Workload => touched.extend(self.reported.workload_acknowledged(&key.object, now)),
+            DiagnosisKind::Workload => {
+                self.reported.event_aggregation.written(write.object.subject_uid());
+                touched.extend(self.reported.workload_acknowledged(&key.object, now));
+            }
         }
         touched.extend(
             self.reported.annotation_of_object(key).and_then(|bearer| self.reported.annotations.annotation_due(bearer)),

@@ -78,6 +78,7 @@ struct Status {
     finished_at: Time,
     /// Argo CD.
     health: Obj<Health>,
+    resources: List<ManagedResource>,
     sync: Obj<Sync>,
     operation_state: Obj<OperationState>,
 }
@@ -88,6 +89,30 @@ struct Health {
     status: Text,
     message: Text,
     last_transition_time: Time,
+}
+
+/// An object that an Application of Argo CD manages.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct ManagedResource {
+    kind: Text,
+    name: Text,
+    health: Obj<Health>,
+}
+
+/// The first managed object that is Degraded, with its message, the next one, and how many others there are.
+fn degraded(resources: &List<ManagedResource>) -> String {
+    let found = resources.0.iter().filter_map(|of| Some((of, of.health.0.as_ref()?)));
+    let mut all = found.filter(|(of, health)| &*health.status == "Degraded" && !of.name.is_empty());
+    let Some((first, health)) = all.next() else { return String::new() };
+    let named = |of: &ManagedResource| format!("{} {}", &*of.kind, &*of.name);
+    let why = if health.message.is_empty() { String::new() } else { format!(" ({})", &*health.message) };
+    let next = all.next().map(|(next, _)| format!(", {}", named(next))).unwrap_or_default();
+    let others = match all.count() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    text::beginning(&format!("{}{why}{next}{others}", named(first)), LONGEST).to_owned()
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -226,7 +251,8 @@ impl CustomResource {
             phase: first(phases),
             phase_since: of_operation.or(health.last_transition_time.real().filter(|_| is_of_health)),
             reason: first([status.failure_reason, status.reason]),
-            message: first([status.failure_message, status.message, message]),
+            message: text::both_ends(&found([status.failure_message, status.message, message]), LONGEST).into_owned(),
+            degraded: degraded(&status.resources).into(),
             sync: first([status.sync.or_default().status]),
             operation: first([operation.phase]),
             ended: [status.completion_time, status.completion_timestamp, status.finished_at]
@@ -268,8 +294,12 @@ pub(super) fn is_named_by(kind: &CustomKind, api_version: &str, of: &str) -> boo
 }
 
 fn first<const N: usize>(texts: [Text; N]) -> String {
-    let found = texts.into_iter().find(|text| !text.is_empty()).unwrap_or_default();
-    text::beginning(&found, LONGEST).to_owned()
+    text::beginning(&found(texts), LONGEST).to_owned()
+}
+
+/// The first text that is not empty.
+fn found<const N: usize>(texts: [Text; N]) -> Text {
+    texts.into_iter().find(|text| !text.is_empty()).unwrap_or_default()
 }
 
 fn shortened(condition: Condition) -> Condition {
@@ -278,7 +308,7 @@ fn shortened(condition: Condition) -> Condition {
         kind: short(condition.kind),
         status: short(condition.status),
         reason: short(condition.reason),
-        message: short(condition.message),
+        message: text::both_ends(&condition.message, LONGEST).into_owned(),
         last_transition: condition.last_transition,
     }
 }

@@ -22,7 +22,7 @@ use crate::cluster::client::Clients;
 use crate::cluster::discovery::{self, ResourceType};
 use crate::cluster::lease::holder::{self, Operator};
 use crate::cluster::restore::{self, RestoreError, Restored};
-use crate::cluster::snapshot::{self, CustomTypes, Lacking, Lister, Place, Progress, Snapshot};
+use crate::cluster::snapshot::{self, CustomTypes, Failure, Lacking, Lister, Place, Progress, Snapshot};
 
 /// How the diagnoses were made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +59,17 @@ struct Seen {
     unready: Vec<String>,
     fails_so_far: bool,
     knows_nodes: bool,
+}
+
+/// The installed types of custom resources that added rules name.
+pub(super) async fn types_of_rules(client: &Client, limit: Duration) -> Result<Vec<ResourceType>, Failure> {
+    let catalog = rules::catalog::current();
+    if catalog.fields().is_empty() {
+        return Ok(Vec::new());
+    }
+    let types = discovery::types(client, limit).await?;
+    let found = catalog.fields().kinds().filter_map(|kind| types.of_plural(kind.group(), kind.plural()));
+    Ok(found.cloned().collect())
 }
 
 /// The request, and how to answer it.

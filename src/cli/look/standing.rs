@@ -1,6 +1,6 @@
 //! State of requested objects that are not healthy, whether or not that counts as a failure yet.
 
-use shindan_core::case::{Thresholds, pod_status};
+use shindan_core::case::{LeftOut, Thresholds, pod_status};
 use shindan_core::facts::route::{BackendService, NetworkKind};
 use shindan_core::facts::{
     ObjectKey, OwnFacts, Phase, PodFacts, Timestamp, WorkloadFacts, WorkloadKind, seconds_between,
@@ -37,12 +37,14 @@ impl Missing {
     pub(super) fn text(&self, undiagnosed: &[UndiagnosedPod], (language, now): (Language, Timestamp)) -> String {
         let own = || undiagnosed.iter().filter(|pod| self.is_of_it(pod));
         let mut stands = format!("{}: {}", self.subject, self.text);
-        if own().any(|pod| pod.is_ignored) {
+        if let Some(by) = own().find_map(|pod| pod.left_out.as_ref()) {
+            let by = ignored_by(by, language);
             return translate!(
                 language,
-                "{stands}; its cause is ignored (annotation shindan.dev/ignore)",
-                "{stands}。無視するよう指定された原因で失敗している (アノテーション shindan.dev/ignore)",
-                stands
+                "{stands}; its cause is ignored ({by})",
+                "{stands}。無視するよう指定された原因で失敗している ({by})",
+                stands,
+                by
             );
         }
         if let Some(seen) = self.seen_so_far(undiagnosed) {
@@ -72,6 +74,17 @@ impl Missing {
     fn seen_so_far<'u>(&'u self, undiagnosed: &'u [UndiagnosedPod]) -> Option<&'u SeenSoFar> {
         let of_pods = undiagnosed.iter().filter(|pod| self.is_of_it(pod)).find_map(|pod| pod.seen_so_far.as_ref());
         of_pods.or(self.own.as_ref().map(|(seen, _)| seen))
+    }
+}
+
+/// Who ignores a cause, as text in brackets.
+fn ignored_by(by: &LeftOut, language: Language) -> String {
+    match by {
+        LeftOut::BySetting => {
+            phrase!(language, "annotation shindan.dev/ignore", "アノテーション shindan.dev/ignore").to_owned()
+        }
+        LeftOut::ByRule(Some(rule)) => translate!(language, "rule {rule}", "ルール {rule}", rule),
+        LeftOut::ByRule(None) => phrase!(language, "a DiagnosisRule", "DiagnosisRule").to_owned(),
     }
 }
 
@@ -367,7 +380,7 @@ status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}'}}]}}
                 name: workload.into(),
             })),
             from: from.parse().ok(),
-            is_ignored: from.is_empty(),
+            left_out: from.is_empty().then_some(LeftOut::BySetting),
             seen_so_far: None,
         };
         let of = |kind, name: &str| Missing {
@@ -395,6 +408,11 @@ status: {{phase: Running, conditions: [{{type: Ready, status: '{ready}'}}]}}
         assert_eq!(
             web.text(&ignored, (Language::English, now)),
             "Deployment web: 0 of 1 ready; its cause is ignored (annotation shindan.dev/ignore)"
+        );
+        let by_rule = UndiagnosedPod { left_out: Some(LeftOut::ByRule(Some("quiet-ci".into()))), ..ignored[0].clone() };
+        assert_eq!(
+            web.text(&[by_rule], (Language::English, now)),
+            "Deployment web: 0 of 1 ready; its cause is ignored (rule quiet-ci)"
         );
     }
 }

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use shindan_core::case::Thresholds;
-use shindan_core::rules::catalog::{self, Catalog};
+use shindan_core::rules::catalog::{self, Additions, Catalog};
 use shindan_core::user_rules;
 
-use super::gather::{By, Gathered, Question, resolve};
+use super::gather::{By, Gathered, Question, resolve, types_of_rules};
+use super::subject::Asked;
 use super::testing;
 
 const NO_GRANT: &str = include_str!("../../../tests/causes/ReferenceGrantMissing/not-granted.yaml");
@@ -89,8 +90,8 @@ fn print_jobs() -> Lists {
     vec![("apis", apis), ("printjobs", json!([poster]))]
 }
 
-#[test]
-fn rules_read_the_fields_of_live_objects() {
+/// A rule for jammed PrintJobs.
+fn paper_jam() -> Additions {
     let rule = json!({"causes": [{
         "cause": "hoshi.example/PaperJam", "category": "Lifecycle", "signal": "object", "severity": "Critical",
         "match": {"kinds": ["printjobs.print.hoshi.example"],
@@ -104,12 +105,42 @@ fn rules_read_the_fields_of_live_objects() {
         "spec": {"printer": "hp-3"}, "status": {"errors": [{"code": "JAM"}]}}]}]});
     let checked = user_rules::check(&rule);
     assert!(checked.is_active(), "{checked:?}");
+    checked.additions
+}
+
+#[test]
+fn rules_read_the_fields_of_live_objects() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let answer = catalog::within(Arc::new(Catalog::with(checked.additions)), || {
+    let answer = catalog::within(Arc::new(Catalog::with(paper_jam())), || {
         runtime.block_on(answer(&print_jobs(), "pj/poster", "2026-11-21T09:00:00Z", true))
     });
     assert_eq!(causes(&answer), ["printjob.print.hoshi.example-poster hoshi.example/PaperJam"]);
     assert!(answer.found.nodes_and_workloads[0].object.head().summary.ends_with("is stuck in hp-3"));
+}
+
+#[test]
+fn kinds_of_rules_are_diagnosed_without_a_name() {
+    let additions = paper_jam();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let all = |refused: &'static [&'static str]| {
+        catalog::within(Arc::new(Catalog::with(additions.clone())), || {
+            runtime.block_on(async {
+                let clients = testing::clients(&print_jobs(), refused);
+                let limit = Duration::from_secs(5);
+                let custom = types_of_rules(&clients.write, limit).await.unwrap();
+                let thresholds = Thresholds::default();
+                let question =
+                    Question::new(&clients, Some("shop".to_owned()), Asked::All, thresholds, limit).await.unwrap();
+                let question = Question { here: true, custom, ..question };
+                question.answer("2026-11-21T09:00:00Z".parse().unwrap()).await.unwrap()
+            })
+        })
+    };
+    assert_eq!(causes(&all(&[])), ["printjob.print.hoshi.example-poster hoshi.example/PaperJam"]);
+    let refused = all(&["printjobs"]);
+    assert_eq!(causes(&refused), [""; 0]);
+    let is_named = |note: &String| note.contains("not allowed to list printjobs.print.hoshi.example");
+    assert!(refused.notes.iter().any(is_named), "{:?}", refused.notes);
 }
 
 #[tokio::test]

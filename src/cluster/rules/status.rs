@@ -18,7 +18,7 @@ pub(super) enum Verdict {
     /// Another rule has a cause of the same name.
     Conflict { cause: String, other: String },
     /// A condition would have taken too many steps for an object of the cluster.
-    TooExpensive { cause: String },
+    TooExpensive { cause: String, object: String },
     /// A kind that it names may not be read. `all`: the followed kinds, the forbidden ones first.
     Forbidden { kind: String, all: Vec<String> },
 }
@@ -30,7 +30,7 @@ pub(super) fn causes_of(spec: &Value) -> BTreeSet<String> {
 }
 
 /// The status to write. A condition whose status is unchanged keeps its transition time.
-pub(super) fn of(rule: &Rule, matches: u32, now: Timestamp) -> DiagnosisRuleStatus {
+pub(super) fn of((name, rule): (&str, &Rule), matches: u32, now: Timestamp) -> DiagnosisRuleStatus {
     let checked = &rule.checked;
     let failed = checked.failed.len();
     let (tests_status, tests_reason, tests_message) = if checked.errors.is_empty() {
@@ -47,10 +47,13 @@ pub(super) fn of(rule: &Rule, matches: u32, now: Timestamp) -> DiagnosisRuleStat
         Some(Verdict::Conflict { cause, other }) => {
             ("False", "Conflict", format!("the rule {other} has the cause {cause} too; rename one of them"))
         }
-        Some(Verdict::TooExpensive { cause }) => (
+        Some(Verdict::TooExpensive { cause, object }) => (
             "False",
             "TooExpensive",
-            format!("a condition of {cause} takes too many steps for an object of this cluster; make it simpler"),
+            format!(
+                "rule {name}: a condition of {cause} takes more steps than allowed for {object}; make it simpler, or exclude \
+                 such objects with another condition before it"
+            ),
         ),
         Some(Verdict::Forbidden { kind, all }) => (
             "False",
@@ -114,7 +117,7 @@ mod tests {
     }
 
     fn ready(rule: &Rule) -> (String, String, String) {
-        let status = of(rule, 0, Timestamp::UNIX_EPOCH);
+        let status = of(("r", rule), 0, Timestamp::UNIX_EPOCH);
         let condition = status.conditions.into_iter().find(|condition| condition.kind == "Ready").unwrap();
         (condition.status.into_owned(), condition.reason, condition.message)
     }
@@ -124,9 +127,14 @@ mod tests {
         let valid = json!({"exceptions": [{"cause": "OOMKilled", "namespaces": ["ci"], "ignore": true}]});
         let mut of_valid = rule(&valid);
         assert_eq!(ready(&of_valid), ("True".to_owned(), "Active".to_owned(), String::new()));
-        assert_eq!(of(&of_valid, 2, Timestamp::UNIX_EPOCH).tests, "0/0");
-        of_valid.refused = Some(Verdict::TooExpensive { cause: "OOMKilled".to_owned() });
-        assert_eq!(ready(&of_valid).1, "TooExpensive");
+        assert_eq!(of(("r", &of_valid), 2, Timestamp::UNIX_EPOCH).tests, "0/0");
+        let object = "Pod ci/build-7".to_owned();
+        of_valid.refused = Some(Verdict::TooExpensive { cause: "OOMKilled".to_owned(), object });
+        let (_, reason, message) = ready(&of_valid);
+        assert_eq!(reason, "TooExpensive");
+        assert!(
+            message.starts_with("rule r: a condition of OOMKilled takes more steps than allowed for Pod ci/build-7;")
+        );
         let all = ["widgets.acme.example", "brokers.mq.acme.example"].map(str::to_owned).to_vec();
         of_valid.refused = Some(Verdict::Forbidden { kind: all[0].clone(), all });
         let message = "not allowed to list and watch widgets.acme.example; \
@@ -144,17 +152,17 @@ mod tests {
         let (status, reason, message) = ready(&misspelt);
         assert_eq!((status.as_str(), reason.as_str()), ("False", "Invalid"));
         assert_eq!(message, "exceptions.0.cause: unknown cause `OOMKiled`; did you mean `OOMKilled`?");
-        assert_eq!(of(&misspelt, 0, Timestamp::UNIX_EPOCH).tests, "0/1");
-        let of_tests = of(&misspelt, 0, Timestamp::UNIX_EPOCH).conditions.remove(1);
+        assert_eq!(of(("r", &misspelt), 0, Timestamp::UNIX_EPOCH).tests, "0/1");
+        let of_tests = of(("r", &misspelt), 0, Timestamp::UNIX_EPOCH).conditions.remove(1);
         assert_eq!((&*of_tests.status, of_tests.reason.as_str()), ("Unknown", "Invalid"));
     }
 
     #[test]
     fn unchanged_condition_keeps_its_time() {
         let mut rule = rule(&json!({"exceptions": [{"cause": "OOMKilled", "ignore": true}]}));
-        rule.written = of(&rule, 0, Timestamp::UNIX_EPOCH);
+        rule.written = of(("r", &rule), 0, Timestamp::UNIX_EPOCH);
         let later = Timestamp::from_second(60).unwrap();
-        assert_eq!(of(&rule, 0, later), rule.written);
-        assert_ne!(of(&rule, 1, later), rule.written, "the number of matches is written");
+        assert_eq!(of(("r", &rule), 0, later), rule.written);
+        assert_ne!(of(("r", &rule), 1, later), rule.written, "the number of matches is written");
     }
 }

@@ -7,7 +7,19 @@ use crate::facts::{Condition, ObjectKey};
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct GatewayClassFacts {
     pub name: String,
+    /// `spec.parametersRef`. Empty if the class has none.
+    pub parameters: ParametersRef,
     pub conditions: Vec<Condition>,
+}
+
+/// The object with the parameters of a GatewayClass, of a kind of its controller.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ParametersRef {
+    pub group: String,
+    pub kind: String,
+    /// Empty for a cluster-scoped object.
+    pub namespace: String,
+    pub name: String,
 }
 
 /// A Gateway.

@@ -273,8 +273,8 @@ impl Cause {
         self.rule.specificity
     }
 
-    /// Whether one of its conditions was once not evaluated, as it would have taken too long.
-    pub(super) fn is_over_budget(&self) -> bool {
+    /// The object for which one of its conditions was not evaluated, as it would have taken too long.
+    pub(super) fn over_budget(&self) -> Option<&str> {
         let conditions = self.conditions.iter().filter_map(|condition| condition.when.as_ref());
         let thresholds = self.threshold.iter().filter_map(|(when, _)| when.as_ref());
         let texts = self.report.get().into_iter().flat_map(|report| {
@@ -282,7 +282,7 @@ impl Cause {
             let remedies = report.remedies.iter().filter_map(|remedy| remedy.when.as_ref());
             summary.chain(remedies).chain(&report.noted)
         });
-        conditions.chain(thresholds).chain(texts).any(Expression::is_over_budget)
+        conditions.chain(thresholds).chain(texts).find_map(Expression::over_budget)
     }
 
     pub(super) fn applies(&self, vocabulary: &Vocabulary, hits: &Hits, context: &Context<'_>) -> bool {

@@ -62,7 +62,7 @@ pub(super) fn causes(added: &[Arc<CauseFile>]) -> Vec<Problem> {
 }
 
 /// Compiles exceptions from embedded and added causes. The paths of the errors begin with `exceptions`.
-pub(super) fn exceptions(of: &[CauseException], added: &[Arc<CauseFile>]) -> Checked {
+pub(super) fn exceptions(of: &[CauseException], rule: Option<&Arc<str>>, added: &[Arc<CauseFile>]) -> Checked {
     let mut checked = Checked::default();
     for (at, exception) in of.iter().enumerate() {
         let path = format!("exceptions.{at}");
@@ -74,7 +74,8 @@ pub(super) fn exceptions(of: &[CauseException], added: &[Arc<CauseFile>]) -> Che
             checked.problems.push(Problem { cause: exception.cause.clone(), path: format!("{path}.cause"), fault });
             continue;
         };
-        checked.exceptions.extend(Exception::compile(exception, &path, signal, &mut checked.problems).map(Arc::new));
+        let compiled = Exception::compile(exception, rule, &path, signal, &mut checked.problems);
+        checked.exceptions.extend(compiled.map(Arc::new));
     }
     checked
 }

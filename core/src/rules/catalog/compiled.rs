@@ -1,6 +1,6 @@
 //! A compiled catalogue: the causes of each signal, with one search for all their patterns.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use super::cause::Cause;
@@ -153,19 +153,20 @@ impl Catalog {
         &self.added.causes
     }
 
-    /// Thresholds that the user has chosen, with those of the added causes: they count as chosen too. The user's come first.
-    pub fn chosen(&self, by_user: &'static [Chosen]) -> &'static [Chosen] {
+    /// The thresholds of the added causes.
+    pub fn thresholds(&self) -> &'static [Chosen] {
         let added = self.added.causes.iter().filter_map(|file| {
             let cause = self.by_name.get(file.cause.as_str())?;
             Some((cause.name(), cause.fixed_threshold()?))
         });
-        let all: Vec<Chosen> = by_user.iter().copied().chain(added).collect();
-        if all.len() == by_user.len() { by_user } else { kept(all) }
+        let all: Vec<Chosen> = added.collect();
+        if all.is_empty() { &[] } else { kept(all) }
     }
 
-    /// Whether a user chose not to report a cause of an object with these labels.
-    pub(crate) fn ignores(&self, cause: &str, namespace: &str, labels: Option<&Labels>) -> bool {
-        self.added.exceptions.iter().any(|exception| exception.ignores(cause, namespace, labels))
+    /// The rule with which a user chose not to report a cause of an object with these labels, and its name where that is known.
+    pub(crate) fn ignored_by(&self, cause: &str, namespace: &str, labels: Option<&Labels>) -> Option<Option<Arc<str>>> {
+        let by = self.added.exceptions.iter().find(|exception| exception.ignores(cause, namespace, labels))?;
+        Some(by.rule.clone())
     }
 
     /// Whether a user restricted a cause so that it does not apply to this occurrence.
@@ -173,12 +174,13 @@ impl Catalog {
         self.added.exceptions.iter().any(|exception| exception.excludes(cause.name(), context))
     }
 
-    /// Added or restricted causes with a condition that was once not evaluated, as it would have taken too long.
-    pub fn over_budget(&self) -> BTreeSet<&str> {
+    /// Added or restricted causes with a condition that was once not evaluated, as it would have taken too long, each with the
+    /// first object for which it would.
+    pub fn over_budget(&self) -> BTreeMap<&str, &str> {
         let added = self.added.causes.iter().filter_map(|file| self.by_name.get(file.cause.as_str()));
-        let causes = added.filter(|cause| cause.is_over_budget()).map(|cause| cause.name());
-        let exceptions = self.added.exceptions.iter().filter(|exception| exception.is_over_budget());
-        causes.chain(exceptions.map(|exception| exception.cause)).collect()
+        let causes = added.filter_map(|cause| Some((cause.name(), cause.over_budget()?)));
+        let exceptions = self.added.exceptions.iter().filter_map(|of| Some((of.cause, of.over_budget()?)));
+        causes.chain(exceptions).collect()
     }
 
     pub(super) fn of(&self, signal: &str) -> Option<&OfSignal> {

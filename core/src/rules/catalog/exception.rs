@@ -1,6 +1,7 @@
 //! Exceptions of users from causes: where a cause is not reported, or applies only under a further condition.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::cause::intern;
 use super::compile;
@@ -14,6 +15,8 @@ use crate::signals::{Context, Definition};
 #[derive(Debug)]
 pub struct Exception {
     pub(super) cause: &'static str,
+    /// The name of its rule, if a file has it. The operator never shows it.
+    pub(super) rule: Option<Arc<str>>,
     /// All where empty.
     namespaces: Vec<String>,
     labels: BTreeMap<String, String>,
@@ -25,6 +28,7 @@ impl Exception {
     /// Compiles an exception from a cause of this signal. Adds errors to `problems`.
     pub(super) fn compile(
         of: &CauseException,
+        rule: Option<&Arc<str>>,
         path: &str,
         signal: &'static Definition,
         problems: &mut Vec<Problem>,
@@ -39,6 +43,7 @@ impl Exception {
         let when = compile::condition(signal, &of.cause, of.when.as_ref(), &format!("{path}.when"), problems);
         (problems.len() == before).then(|| Self {
             cause: intern(&of.cause),
+            rule: rule.cloned(),
             namespaces: of.namespaces.clone(),
             labels: of.match_labels.clone(),
             when,
@@ -51,9 +56,9 @@ impl Exception {
             && self.labels.iter().all(|(key, value)| labels.and_then(|labels| labels.get(key)) == Some(value))
     }
 
-    /// Whether the further condition was once not evaluated, as it would have taken too long.
-    pub(super) fn is_over_budget(&self) -> bool {
-        self.when.as_ref().is_some_and(Expression::is_over_budget)
+    /// The object for which the further condition was not evaluated, as it would have taken too long.
+    pub(super) fn over_budget(&self) -> Option<&str> {
+        self.when.as_ref().and_then(Expression::over_budget)
     }
 
     /// Whether a cause of an object is not reported.

@@ -1,8 +1,7 @@
 //! CEL conditions over the fields of a signal.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use cel::common::ast::{EntryExpr, Expr, IdedExpr, SelectExpr};
 use cel::{Context, Env, Program};
@@ -26,8 +25,8 @@ pub(crate) struct Expression {
     paths: Box<[Path]>,
     /// The same condition in simple form, if possible.
     plain: Option<Comparison>,
-    /// Whether it was once not evaluated, as the values would have taken too many steps.
-    is_over_budget: AtomicBool,
+    /// The first object for which it was not evaluated, as the values would have taken too many steps.
+    over_budget: OnceLock<Box<str>>,
 }
 
 /// Most characters of a condition, and how deep its brackets may be nested: the parser is recursive.
@@ -44,6 +43,9 @@ impl Expression {
             let first = errors.errors.first();
             let at = first.filter(|error| error.pos.0 == 1).and_then(|error| usize::try_from(error.pos.1).ok());
             let message = first.map_or_else(|| errors.to_string(), |error| error.msg.clone());
+            // The parser lists all tokens that it knows.
+            let message = message.split(" expecting ").next().unwrap_or_default();
+            let message = message.strip_prefix("Syntax error: ").unwrap_or(message);
             let assigns = source.replace("==", "").replace("!=", "").replace(">=", "").replace("<=", "").contains('=');
             let hint = assigns.then(|| "`==` compares".to_owned());
             Fault { at: at.filter(|at| *at > 0), message: format!("not a CEL expression: {message}"), hint }
@@ -55,7 +57,7 @@ impl Expression {
         let paths: Box<[Path]> = paths.iter().map(|path| super::path(path)).collect();
         // A field that an object lacks is an error of CEL, which the simple form does not distinguish from null.
         let plain = Comparison::of(program.expression()).filter(|_| !uses_resource(&paths));
-        Ok(Self { program: Some(Box::new(program)), paths, plain, is_over_budget: AtomicBool::new(false) })
+        Ok(Self { program: Some(Box::new(program)), paths, plain, over_budget: OnceLock::new() })
     }
 
     /// Drops the CEL tree if the condition is simple.
@@ -86,14 +88,14 @@ impl Expression {
             |path: &str| sizes.iter().find(|(known, _)| *known == path).map_or_else(Size::default, |(_, size)| *size);
         let exceeds = cost::estimate(program.expression(), &size) > cost::BUDGET;
         if exceeds {
-            self.is_over_budget.store(true, Ordering::Relaxed);
+            self.over_budget.get_or_init(|| fields.object().into());
         }
         exceeds
     }
 
-    /// Whether it was once not evaluated, as the values would have taken too many steps.
-    pub(super) fn is_over_budget(&self) -> bool {
-        self.is_over_budget.load(Ordering::Relaxed)
+    /// The first object for which it was not evaluated, as the values would have taken too many steps.
+    pub(super) fn over_budget(&self) -> Option<&str> {
+        self.over_budget.get().map(|object| &**object)
     }
 
     #[cfg(test)]
@@ -268,14 +270,20 @@ mod tests {
         fn value(&self, _: &Path) -> Cow<'_, Value> {
             Cow::Owned(Value::List((0..self.0).map(|n| n.to_string()).collect()))
         }
+
+        fn object(&self) -> String {
+            format!("List of {}", self.0)
+        }
     }
 
     #[test]
     fn condition_that_would_take_too_long_is_not_evaluated() {
         let nested = Expression::compile("s.list.exists(x, s.list.exists(y, x == y))").unwrap();
-        assert!(nested.holds(&Long(20)) && !nested.is_over_budget());
+        assert!(nested.holds(&Long(20)));
+        assert_eq!(nested.over_budget(), None);
         assert!(!nested.holds(&Long(2000)), "four million comparisons");
-        assert!(nested.is_over_budget());
+        assert!(!nested.holds(&Long(3000)));
+        assert_eq!(nested.over_budget(), Some("List of 2000"), "the first one");
     }
 
     #[test]

@@ -100,8 +100,6 @@ pub struct ParseError {
     pub message: String,
     /// A name that does not exist, and the names that do.
     pub unknown: Option<(String, Vec<&'static str>)>,
-    /// A plain scalar with `: ` in it is read as a mapping.
-    pub needs_quotes: bool,
 }
 
 impl ParseError {
@@ -126,8 +124,7 @@ impl ParseError {
             }
             _ => {}
         }
-        let needs_quotes = message.contains("string scalar") || message.contains("mapping values are not allowed");
-        Self { place, message, unknown, needs_quotes }
+        Self { place, message, unknown }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::file::ParseError;
 use super::place;
+use crate::message::yaml;
 use crate::rules;
 
 /// An error within one value of a cause file.
@@ -59,25 +60,33 @@ pub struct Located {
 
 impl Located {
     pub(super) fn new(path: &str, fault: Fault, file: &str, text: &str) -> Self {
+        let place = place::find(text, path, fault.at);
+        let line = text.lines().nth(place.0.saturating_sub(1)).unwrap_or_default();
+        let of_tag =
+            || "quote the text: YAML takes a first word with `!` as a tag, and not as part of the text".to_owned();
         Self {
             file: file.to_owned(),
-            place: place::find(text, path, fault.at),
+            place,
             message: format!("{path}: {}", fault.message),
-            hint: fault.hint,
+            hint: if yaml::begins_with_tag(line) { Some(of_tag()) } else { fault.hint },
         }
     }
 
-    /// A syntax error.
-    pub(super) fn of_parser(file: &str, error: &ParseError) -> Self {
+    /// A syntax error, in plain words.
+    pub(super) fn of_parser(file: &str, text: &str, error: &ParseError) -> Self {
         let number = |number: u64| usize::try_from(number).unwrap_or(1);
         let of_name = error.unknown.as_ref().map(|(name, known)| nearest(name, known.iter().copied()));
-        let of_text =
-            error.needs_quotes.then(|| "quote a text that contains `: ` or begins with `*`, `{` or `[`".to_owned());
+        let mistake = yaml::mistake(&error.message);
+        let place = (number(error.place.0), number(error.place.1));
+        // The parser reports a tab at the end of the line before.
+        let is_tab = |line: &str| line.trim_start_matches(' ').starts_with('\t');
+        let below = text.lines().enumerate().skip(place.0.saturating_sub(1));
+        let tab = below.take(2).find(|(_, line)| error.message.contains("tab") && is_tab(line));
         Self {
             file: file.to_owned(),
-            place: (number(error.place.0), number(error.place.1)),
-            message: error.message.clone(),
-            hint: of_name.or(of_text),
+            place: tab.map_or(place, |(at, _)| (at + 1, 1)),
+            message: mistake.message,
+            hint: of_name.or(mistake.hint.map(ToOwned::to_owned)),
         }
     }
 

@@ -82,7 +82,7 @@ pub fn read(sources: &[SourceFile]) -> Read {
     }
     let mut additions = Additions::default();
     for file in &files {
-        let Checked { exceptions, problems } = check::exceptions(&file.exceptions, &causes);
+        let Checked { exceptions, problems } = check::exceptions(&file.exceptions, file.rule.as_ref(), &causes);
         errors.extend(problems.into_iter().map(|of| file.located(&format!("spec.{}", of.path), of.fault)));
         additions.exceptions.extend(exceptions);
         let of_tests = check::tests(&file.tests, &causes).into_iter();
@@ -108,6 +108,8 @@ pub fn names_of(causes: &[Arc<CauseFile>], exceptions: &[CauseException]) -> BTr
 struct Parsed<'s> {
     source: &'s SourceFile,
     is_rule: bool,
+    /// The name of the rule; the file where it has none.
+    rule: Option<Arc<str>>,
     causes: Vec<Arc<CauseFile>>,
     exceptions: Vec<CauseException>,
     tests: Vec<RuleTest>,
@@ -123,11 +125,16 @@ struct Kind {
 struct RuleFile {
     api_version: String,
     kind: String,
-    #[allow(dead_code, reason = "files need no name")]
-    metadata: Option<IgnoredAny>,
+    /// Files need no name.
+    metadata: Option<Named>,
     #[allow(dead_code, reason = "as kubectl get -o yaml prints it")]
     status: Option<IgnoredAny>,
     spec: RuleSpec,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    name: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -153,14 +160,17 @@ impl<'s> Parsed<'s> {
         let is_rule = source.text.lines().any(is_object)
             || serde_saphyr::from_str::<Kind>(&source.text).is_ok_and(|object| object.kind.is_some());
         if !is_rule {
-            let cause = CauseFile::parse(&source.text).map_err(|error| Located::of_parser(path, &error))?;
+            let cause =
+                CauseFile::parse(&source.text).map_err(|error| Located::of_parser(path, &source.text, &error))?;
             let causes = vec![Arc::new(cause)];
-            return Ok(Self { source, is_rule, causes, exceptions: Vec::new(), tests: Vec::new() });
+            return Ok(Self { source, is_rule, rule: None, causes, exceptions: Vec::new(), tests: Vec::new() });
         }
-        let file: RuleFile =
-            serde_saphyr::from_str(&source.text).map_err(|error| Located::of_parser(path, &ParseError::of(&error)))?;
+        let file: RuleFile = serde_saphyr::from_str(&source.text)
+            .map_err(|error| Located::of_parser(path, &source.text, &ParseError::of(&error)))?;
         let causes = file.spec.causes.into_iter().map(Arc::new).collect();
-        let parsed = Self { source, is_rule, causes, exceptions: file.spec.exceptions, tests: file.spec.tests };
+        let name = file.metadata.and_then(|metadata| metadata.name).unwrap_or_else(|| path.clone());
+        let rule = Some(name.as_str().into());
+        let parsed = Self { source, is_rule, rule, causes, exceptions: file.spec.exceptions, tests: file.spec.tests };
         if file.kind != "DiagnosisRule" {
             let fault = Fault::unknown("kind", &file.kind, ["DiagnosisRule"].into_iter());
             return Err(parsed.located("kind", fault));

@@ -7,7 +7,7 @@ use super::problem::Fault;
 use crate::case::Summary;
 use crate::case::fields::{Fields, Path};
 use crate::language::Language;
-use crate::message::text;
+use crate::message::{self, text};
 use crate::signals::Value;
 
 /// Bytes that most texts need.
@@ -120,7 +120,7 @@ const FIELD_MAX: usize = 140;
 /// A field of a custom resource as texts show it: in one line, without secrets. Other fields are clean as they are.
 fn clean(value: &Value) -> Value {
     match value {
-        Value::Text(text) => text::line(text, FIELD_MAX).into(),
+        Value::Text(text) => message::fit_error(text, FIELD_MAX).into(),
         Value::List(list) => list.iter().map(|item| text::line(item, FIELD_MAX)).collect::<Vec<_>>().into(),
         Value::Json(json) => text::line(&json.to_string(), FIELD_MAX).into(),
         other => other.clone(),

@@ -57,7 +57,8 @@ fn class(network: &Network, gateway: &GatewayFacts) -> Option<BrokenHop> {
             ..BrokenHop::default()
         });
     };
-    is_false(&known.conditions, "Accepted").map(|condition| reported(Hop::Class, condition))
+    let rejected = is_false(&known.conditions, "Accepted")?;
+    Some(BrokenHop { parameters: known.parameters.clone(), ..reported(Hop::Class, rejected) })
 }
 
 fn listeners(gateway: &GatewayFacts) -> Option<BrokenHop> {

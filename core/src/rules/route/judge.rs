@@ -3,52 +3,55 @@
 use crate::api::Severity;
 use crate::case::{AutoscalerProblem, BrokenHop, BudgetProblem, ClaimProblem, Hop, WorkloadCase, WorkloadJudged};
 use crate::facts::{Timestamp, after};
+use crate::rules::catalog;
 use crate::rules::workload::failure_of_object;
 use crate::signals::autoscaler::Autoscaler;
 use crate::signals::disruption_budget::DisruptionBudget;
 use crate::signals::route::Route;
 use crate::signals::unused_claim::UnusedClaim;
+use crate::signals::{Context, Signal, Subject};
 
 /// Judges an object on the path of a request by its first broken hop.
 pub fn route(case: &WorkloadCase<'_>, broken: Option<&BrokenHop>) -> WorkloadJudged {
     let Some(broken) = broken else { return WorkloadJudged::default() };
-    if let Some(wake) = not_before(case, broken.since, broken.grace).filter(|_| may_settle(case, broken)) {
+    let signal = Route { case, broken };
+    let waits = not_before(case, &signal, broken.since, broken.grace);
+    if let Some(wake) = waits.filter(|_| is_chosen(case, &signal) || may_settle(case, broken)) {
         return WorkloadJudged::later(wake);
     }
     // A missing certificate does not stop requests of clients that do not verify it.
     let is_down = broken.is_total && broken.hop != Hop::Tls;
     let severity = if is_down { Severity::Critical } else { Severity::Warning };
-    let signal = Route { case, broken };
     failure_of_object(case, ("NotServed", severity), &signal, &broken.evidence, broken.since)
 }
 
 /// Judges an autoscaler by its problem.
 pub fn autoscaler(case: &WorkloadCase<'_>, problem: Option<&AutoscalerProblem>) -> WorkloadJudged {
     let Some(problem) = problem else { return WorkloadJudged::default() };
-    if let Some(wake) = not_before(case, problem.since, problem.grace) {
+    let signal = Autoscaler { case, problem };
+    if let Some(wake) = not_before(case, &signal, problem.since, problem.grace) {
         return WorkloadJudged::later(wake);
     }
-    let signal = Autoscaler { case, problem };
     failure_of_object(case, ("NotScaling", Severity::Warning), &signal, &problem.evidence, problem.since)
 }
 
 /// Judges a disruption budget by its problem.
 pub fn budget(case: &WorkloadCase<'_>, problem: Option<&BudgetProblem>) -> WorkloadJudged {
     let Some(problem) = problem else { return WorkloadJudged::default() };
-    if let Some(wake) = not_before(case, problem.since, problem.grace) {
+    let signal = DisruptionBudget { case, problem };
+    if let Some(wake) = not_before(case, &signal, problem.since, problem.grace) {
         return WorkloadJudged::later(wake);
     }
-    let signal = DisruptionBudget { case, problem };
     failure_of_object(case, ("EvictionBlocked", Severity::Warning), &signal, &problem.evidence, problem.since)
 }
 
 /// Judges a claim by its problem. It harms nothing but the bill.
 pub fn claim(case: &WorkloadCase<'_>, problem: Option<&ClaimProblem>) -> WorkloadJudged {
     let Some(problem) = problem else { return WorkloadJudged::default() };
-    if let Some(wake) = not_before(case, None, problem.grace) {
+    let signal = UnusedClaim { case, problem };
+    if let Some(wake) = not_before(case, &signal, None, problem.grace) {
         return WorkloadJudged::later(wake);
     }
-    let signal = UnusedClaim { case, problem };
     failure_of_object(case, ("Unused", Severity::Info), &signal, &problem.evidence, None)
 }
 
@@ -62,8 +65,18 @@ fn may_settle(case: &WorkloadCase<'_>, broken: &BrokenHop) -> bool {
     case.thresholds.patient || !is_reference && broken.pod_cause.is_empty()
 }
 
-/// Time of the next check, if the object or its problem is too new.
-fn not_before(case: &WorkloadCase<'_>, since: Option<Timestamp>, grace: i64) -> Option<Timestamp> {
+/// Time of the next check, if the object or its problem is too new. A threshold that is set for the cause replaces `grace`.
+fn not_before(case: &WorkloadCase<'_>, signal: &dyn Signal, since: Option<Timestamp>, grace: i64) -> Option<Timestamp> {
     let newest = since.into_iter().chain(case.workload.created).chain([case.since]).max()?;
+    let grace = cause_of(case, signal).map_or(grace, |cause| case.thresholds.of(cause, grace));
     Some(after(newest, grace)).filter(|due| *due > case.now)
+}
+
+/// Whether a threshold is set for the cause.
+fn is_chosen(case: &WorkloadCase<'_>, signal: &dyn Signal) -> bool {
+    cause_of(case, signal).is_some_and(|cause| case.thresholds.chosen(cause).is_some())
+}
+
+fn cause_of(case: &WorkloadCase<'_>, signal: &dyn Signal) -> Option<&'static str> {
+    catalog::first(&Context::new(Subject::Workload(case), None, signal)).map(|(_, cause)| cause.name())
 }

@@ -30,6 +30,9 @@ pub(crate) fn known() -> impl Iterator<Item = Known> {
     all.into_iter().flat_map(|signal| catalog::known(signal.name))
 }
 
+/// Signals of objects without pods of their own. Each of their causes waits for a threshold.
+pub(crate) const OF_OBJECTS: [&str; 5] = [OBJECT.name, ROUTE.name, AUTOSCALER.name, BUDGET.name, UNUSED_CLAIM.name];
+
 fn is_of(signal: &Definition, cause: &str) -> bool {
     catalog::known(signal.name).any(|known| known.cause == cause)
 }

@@ -115,7 +115,10 @@ fn in_status<'a>(case: &'a WorkloadCase<'a>, object: &'a WorkloadFacts) -> Vec<F
         let lacks_message = signal.short_message().is_empty();
         // What is reported already has lasted for its threshold, which a condition without a time does not show after a restart.
         let is_reported = case.current.is_some_and(|status| status.head.cause == cause.name());
-        let due = if is_reported { case.now } else { after(since, seconds) };
+        // A snapshot does not show how long a failure lasts, unless the controller is still at work.
+        let is_lasting = symptom.form != Form::NotObserved && !signal.is_in_progress();
+        let counts = is_reported || is_lasting && case.thresholds.counts_at_once(cause.name());
+        let due = if counts { case.now } else { after(since, seconds) };
         Some(Found { object, symptom, precedence: cause.precedence(), lacks_message, due })
     });
     found.chain(fields::found(case, object)).collect()
@@ -124,6 +127,10 @@ fn in_status<'a>(case: &'a WorkloadCase<'a>, object: &'a WorkloadFacts) -> Vec<F
 /// The part of the status that shows the cause, and the last Event; if it is that of a part, also that of the object.
 fn evidence(case: &WorkloadCase<'_>, signal: &ObjectStatus<'_>) -> Vec<Evidence> {
     let mut evidence = vec![signal.evidence()];
+    let degraded = signal.degraded();
+    if signal.symptom.condition.is_none() && !degraded.is_empty() {
+        evidence.push(case_evidence::field(signal.path("status.resources"), degraded));
+    }
     evidence.extend(signal.last_event().map(case_evidence::event));
     if signal.object.key != case.workload.key {
         let own = symptoms(case.workload).into_iter().next();

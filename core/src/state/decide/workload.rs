@@ -17,7 +17,6 @@ use crate::reconcile::{Bearer, DiagnosisKey, Intent, Object, Plan, Record, node_
 use crate::rules::{self, diagnose, follows_from_pods, is_of_service, judge_workload, lies_in_template, node};
 use crate::state::cluster::lookups;
 use crate::state::cluster::pods::Place;
-use crate::state::reported::event_aggregation::{Disposition, Group};
 use crate::state::reported::failure_history::Restarted;
 use crate::state::reported::reach::SharedRoot;
 use crate::state::reported::summary_entry::SummaryEntry;
@@ -58,43 +57,6 @@ pub(in crate::state) fn all_unsettled(world: &World) -> crate::state::Touched {
         .chain(network)
         .map(|key| (Subject::Workload(key), Lane::Resync))
         .collect()
-}
-
-/// Removes the Warning Event from the write of a pod's diagnosis if enough Events were emitted for the same cause of its
-/// workload, of its root, or of the bare pods of its namespace. Returns whether this is a newly aggregated Event.
-pub(in crate::state) fn aggregate(world: &mut World, plan: &mut Plan, now: Timestamp) -> bool {
-    let Some(Intent::Apply(write)) = &mut plan.intent else { return false };
-    let Some(announcement) = write.announcement.as_mut().filter(|announcement| announcement.warning) else {
-        return false;
-    };
-    let namespace = &write.key.object.namespace;
-    let Object::Pod(spec, status) = &mut write.object else { return false };
-    let cause = || status.head.cause.clone();
-    let workload = spec.workload.as_ref().map(|workload| WorkloadKey::of(workload, namespace));
-    let workload = workload.filter(|key| key.watched_kind().is_some());
-    let (own, most) = match workload {
-        Some(key) => (Group::Workload(key, cause()), world.settings.policy.events_per_workload),
-        // No Event of a workload reports the failure of a bare pod, so at least one of its namespace is emitted.
-        None => (Group::Bare(namespace.clone(), cause()), world.settings.policy.events_per_workload.max(1)),
-    };
-    let of_root = status.root.clone().map(|root| Group::Root(namespace.clone(), root, cause()));
-    let groups: Vec<Group> = std::iter::once(own).chain(of_root).collect();
-    let transition = (spec.pod_uid.as_str(), status.head.transition);
-    let aggregation = &mut world.reported.event_aggregation;
-    let disposition = aggregation.aggregate(&groups, transition, most, now);
-    if disposition == Disposition::Emitted {
-        let is_last_of_bare =
-            |group: &Group| matches!(group, Group::Bare(..)) && aggregation.is_last(group, transition, most);
-        if groups.iter().any(is_last_of_bare) {
-            announcement.note_that_others_are_suppressed(world.settings.policy.language);
-        }
-        return false;
-    }
-    let before = world.reported.pod_records.summary_entry(&write.key.object);
-    write.announcement = None;
-    status.head.event_owed = false;
-    status.head.announced = before.is_some_and(|record| record.is_active_of(&spec.pod_uid) && record.announced);
-    disposition == Disposition::Aggregated
 }
 
 pub(in crate::state) fn decide(world: &mut World, key: &WorkloadKey, now: Timestamp) -> Decision {
@@ -276,7 +238,7 @@ pub(super) fn is_unwanted(
         .cluster
         .unhealthy()
         .filter(of_it)
-        .any(|uid| world.with_case(&uid, now, diagnose).is_some_and(|outcome| outcome.leaves_out))
+        .any(|uid| world.with_case(&uid, now, diagnose).is_some_and(|outcome| outcome.left_out.is_some()))
 }
 
 /// The next time at which an undiagnosed, unready pod of this workload is due: soon, or later if its probe fails or

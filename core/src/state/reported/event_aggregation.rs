@@ -1,6 +1,6 @@
-//! Event aggregation: which Warning Events of pods are suppressed. After a few Events of one workload and cause, of one
-//! root and cause in a namespace, or of the bare pods of a namespace with one cause, the rest add no information. The
-//! objects are still written.
+//! Event aggregation: which Warning Events are suppressed. After a few Events of one workload and cause, of one root and
+//! cause in a namespace, of the bare pods of a namespace with one cause, or of the objects on paths of requests of a
+//! namespace with one cause, the rest add no information. The objects are still written.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -16,12 +16,12 @@ const WINDOW: i64 = 600;
 pub(in crate::state) struct EventAggregation {
     emitted: HashMap<Group, VecDeque<EmittedEvent>>,
     aggregated: HashMap<WorkloadKey, u32>,
-    /// Pods whose write lacks its Event, with the time. A retry of the write counts once.
+    /// Pods and objects whose write lacks its Event, with the time. A retry of the write counts once.
     under_way: HashMap<Arc<str>, Timestamp>,
     cleanup: CleanupSchedule,
 }
 
-/// Pods for which a few Events suffice.
+/// Pods or objects for which a few Events suffice.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::state) enum Group {
     /// Pods of one workload that share a cause.
@@ -31,13 +31,15 @@ pub(in crate::state) enum Group {
     /// Pods of one namespace that share a cause and belong to no watched workload: bare pods, and pods of other
     /// controllers, whose names anyone who creates a pod can make up.
     Bare(Arc<str>, String),
+    /// Objects on paths of requests of one namespace that share a cause: many Ingresses may lead to one Service.
+    Network(Arc<str>, String),
 }
 
-/// An emitted transition of a pod. Retries of a write count once.
+/// An emitted transition of a pod or object. Retries of a write count once.
 #[derive(Debug, PartialEq, Eq)]
 struct EmittedEvent {
     at: Timestamp,
-    pod: Arc<str>,
+    uid: Arc<str>,
     transition: u32,
 }
 
@@ -59,19 +61,19 @@ impl EventAggregation {
     pub(in crate::state) fn aggregate(
         &mut self,
         groups: &[Group],
-        (pod, transition): (&str, u32),
+        (uid, transition): (&str, u32),
         most: usize,
         now: Timestamp,
     ) -> Disposition {
         self.clean_up(now);
-        let is_this = |event: &EmittedEvent| *event.pod == *pod && event.transition == transition;
+        let is_this = |event: &EmittedEvent| *event.uid == *uid && event.transition == transition;
         let is_recent = |event: &&EmittedEvent| seconds_between(event.at, now) < WINDOW;
         let recent = |group| self.emitted.get(group).into_iter().flatten().filter(is_recent);
         if groups.iter().any(|group| recent(group).any(is_this)) {
             return Disposition::Emitted;
         }
         if groups.iter().any(|group| recent(group).count() >= most) {
-            if self.under_way.insert(pod.into(), now).is_some() {
+            if self.under_way.insert(uid.into(), now).is_some() {
                 return Disposition::AggregatedAgain;
             }
             for group in groups {
@@ -84,21 +86,21 @@ impl EventAggregation {
         for group in groups {
             let events = self.emitted.entry(group.clone()).or_default();
             events.retain(|event| is_recent(&event));
-            events.push_back(EmittedEvent { at: now, pod: pod.into(), transition });
+            events.push_back(EmittedEvent { at: now, uid: uid.into(), transition });
         }
         Disposition::Emitted
     }
 
     /// Whether this emitted Event is the last one of a group for now, so that its note can state it.
-    pub(in crate::state) fn is_last(&self, group: &Group, (pod, transition): (&str, u32), most: usize) -> bool {
+    pub(in crate::state) fn is_last(&self, group: &Group, (uid, transition): (&str, u32), most: usize) -> bool {
         let events = self.emitted.get(group);
         let last = events.and_then(|events| events.get(most.checked_sub(1)?));
-        last.is_some_and(|event| *event.pod == *pod && event.transition == transition)
+        last.is_some_and(|event| *event.uid == *uid && event.transition == transition)
     }
 
-    /// The diagnosis of this pod was written.
-    pub(in crate::state) fn written(&mut self, pod: &str) {
-        self.under_way.remove(pod);
+    /// The diagnosis of this pod or object was written.
+    pub(in crate::state) fn written(&mut self, uid: &str) {
+        self.under_way.remove(uid);
     }
 
     /// Number of Events aggregated since the workload began to fail.

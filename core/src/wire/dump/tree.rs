@@ -7,6 +7,7 @@ use super::super::lenient::Text;
 use super::super::part::Part;
 use super::super::room;
 use super::{Dump, is_list};
+use crate::message::yaml;
 
 /// Maximum nesting depth of lists and maps.
 const DEEPEST: usize = 256;
@@ -42,13 +43,18 @@ pub(super) fn words(error: &serde_saphyr::Error) -> String {
         error => {
             let words = error.without_snippet().to_string();
             // Same as above, with the name of the alias.
-            if words.starts_with("budget breached: ") {
-                REPEATS.to_owned()
-            } else {
-                words.lines().next().unwrap_or_default().to_owned()
-            }
+            if words.starts_with("budget breached: ") { REPEATS.to_owned() } else { in_plain_words(error, &words) }
         }
     }
+}
+
+/// A mistake in the text, with its column and what helps.
+fn in_plain_words(error: &serde_saphyr::Error, words: &str) -> String {
+    let words = words.lines().next().unwrap_or_default();
+    let Some(place) = error.location() else { return words.to_owned() };
+    let mistake = yaml::mistake(&words.replace(&format!(" at line {}, column {}", place.line(), place.column()), ""));
+    let hint = mistake.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+    format!("{} (column {}){hint}", mistake.message, place.column())
 }
 
 /// The limits of the parser protect servers from hostile input, but a dump of a whole cluster is larger. Limits that

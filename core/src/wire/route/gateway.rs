@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::{GATEWAY, current, identity, is_of_group, name, object_key};
 use crate::facts::route::{
-    GatewayClassFacts, GatewayFacts, GrantFacts, Listener as ListenerFacts, NetworkKind, ObjectRef,
+    GatewayClassFacts, GatewayFacts, GrantFacts, Listener as ListenerFacts, NetworkKind, ObjectRef, ParametersRef,
 };
 use crate::wire::lenient::{Int, List, Name, Obj, Text};
 use crate::wire::meta::{self, WireCondition};
@@ -104,13 +104,32 @@ pub struct GatewayClass {
     api_version: Text,
     #[serde(deserialize_with = "meta::slim")]
     pub(super) metadata: ObjectMeta,
+    spec: Obj<ClassSpec>,
     status: Obj<Status>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ClassSpec {
+    parameters_ref: Obj<Parameters>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct Parameters {
+    group: Text,
+    kind: Text,
+    namespace: Name,
+    name: Name,
 }
 
 impl GatewayClass {
     pub(super) fn into_facts(self) -> Option<GatewayClassFacts> {
         let conditions = current(self.status.or_default().conditions, self.metadata.generation);
-        let facts = GatewayClassFacts { name: name(&self.metadata).to_owned(), conditions };
+        let of = self.spec.or_default().parameters_ref.or_default();
+        let parameters =
+            ParametersRef { group: of.group.0, kind: of.kind.0, namespace: of.namespace.0, name: of.name.0 };
+        let facts = GatewayClassFacts { name: name(&self.metadata).to_owned(), parameters, conditions };
         is_of_group(&self.api_version, GATEWAY).then_some(facts)
     }
 }

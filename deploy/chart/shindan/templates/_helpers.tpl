@@ -119,7 +119,8 @@ flappingStable: [1m, 1d]
 {{- end -}}
 {{- range $cause, $value := $config.thresholds | default dict -}}
 {{- $timed := include "shindan.timedCauses" $ | fromYamlArray -}}
-{{- if not (has (lower $cause) ($timed | join "," | lower | splitList ",")) -}}
+{{- /* A name with a prefix is that of a rule. */ -}}
+{{- if not (or (contains "/" $cause) (has (lower $cause) ($timed | join "," | lower | splitList ","))) -}}
 {{- $wrong = append $wrong (printf "config.thresholds: %s is no cause with a threshold; the causes with one are: %s" $cause (join ", " $timed)) -}}
 {{- end -}}
 {{- $seconds := include "shindan.seconds" ($value | default 0) | int64 -}}

@@ -37,8 +37,9 @@ pub(super) fn found<'a>(case: &'a WorkloadCase<'a>, object: &'a WorkloadFacts) -
     let context = Context::new(Subject::Workload(case), None, &signal);
     let seconds = case.thresholds.of(cause.name(), cause.threshold(case.thresholds, &context));
     let is_reported = case.current.is_some_and(|current| current.head.cause == cause.name());
+    let counts = is_reported || case.thresholds.counts_at_once(cause.name());
     let due = match signal.symptom.since {
-        Some(since) if !is_reported => after(since, seconds),
+        Some(since) if !counts => after(since, seconds),
         // An object of a dump without times has been so for an unknown time.
         _ => case.now,
     };

@@ -243,3 +243,23 @@ fn objects_of_two_groups_have_two_diagnoses() {
         .collect();
     assert_eq!(names, ["widget.acme.example.com-w", "widget.other.example.com-w"]);
 }
+
+/// A snapshot does not show how long a failure lasts.
+#[test]
+fn standing_condition_counts_at_once_in_a_snapshot() {
+    let found = |status: &str, thresholds: Thresholds| {
+        let mut dump = Dump::default();
+        dump.read(&widget(status));
+        let report = offline::diagnose(dump, Logs::default(), NOW.parse().unwrap(), thresholds);
+        report.nodes_and_workloads.iter().map(|write| write.object.head().cause.clone()).collect::<Vec<_>>()
+    };
+    let snapshot = Thresholds::default().for_snapshot();
+    let broken = format!("{{observedGeneration: 2, conditions: [{}]}}", condition("Ready", FALSE, 0, "Broken"));
+    assert_eq!(found(&broken, snapshot), ["ResourceNotReady"]);
+    assert!(found(&broken, Thresholds::default()).is_empty());
+    let chosen = Thresholds { chosen: &[("ResourceNotReady", 60)], ..snapshot };
+    assert!(found(&broken, chosen).is_empty(), "a threshold of the user holds");
+    assert!(found(&broken.replace("reason: Broken", "reason: Progressing"), snapshot).is_empty());
+    let stale = format!("{{observedGeneration: 1, conditions: [{}]}}", condition("Ready", TRUE, 0, "Ok"));
+    assert!(found(&stale, snapshot).is_empty(), "its controller may act in a moment");
+}

@@ -21,6 +21,10 @@ struct Operator {
     world: World,
     /// When each waiting object is due.
     timers: Vec<(Subject, Timestamp)>,
+    /// Reasons and notes of the emitted Events.
+    events: Vec<(String, String)>,
+    /// How many Events were aggregated.
+    aggregated: usize,
 }
 
 impl Operator {
@@ -41,7 +45,7 @@ impl Operator {
             let _ = world.apply(Change::ListStarted(source), at(0));
             let _ = world.apply(Change::ListDone(source), at(0));
         }
-        Self { world, timers: Vec::new() }
+        Self { world, timers: Vec::new(), events: Vec::new(), aggregated: 0 }
     }
 
     fn listed(&mut self, kind: NetworkKind, names: &[&str], second: i64) -> Vec<String> {
@@ -86,10 +90,13 @@ impl Operator {
         let mut written = Vec::new();
         let mut left: Vec<Subject> = touched.into_iter().map(|(subject, _)| subject).collect();
         while let Some(subject) = left.pop() {
-            let plan = self.world.decide(&subject, at(second)).plan;
+            let decision = self.world.decide(&subject, at(second));
+            self.aggregated += usize::from(decision.aggregated);
+            let plan = decision.plan;
             self.timers.retain(|(known, _)| *known != subject);
             self.timers.extend(plan.wake.map(|due| (subject, due)));
             let Some(Intent::Apply(write)) = plan.intent else { continue };
+            self.events.extend(write.announcement.iter().map(|event| (event.reason.clone(), event.note.clone())));
             let after = self.world.acknowledged(&write, "u".to_owned(), "1".to_owned(), at(second));
             left.extend(after.into_iter().map(|(subject, _)| subject));
             written.push(shown(&write));
@@ -196,6 +203,28 @@ fn a_failing_pod_breaks_the_path_with_its_cause() {
     assert_eq!(operator.wait(120), ["Ingress/shop EndpointsNotReady"]);
     let served = operator.see(&[slice("web", true), pod("web", false)].join("---\n"), 200);
     assert!(served.contains(&"Ingress/shop EndpointsNotReady Recovered".to_owned()), "{served:?}");
+}
+
+#[test]
+fn many_ingresses_of_a_namespace_with_one_cause_have_few_events() {
+    const LIMIT: &str = "Further Ingresses, routes and similar objects of this namespace with this cause have no Event for up to 10 minutes";
+    let mut operator = Operator::new();
+    let all: Vec<String> = (0..50).map(|n| ingress(&format!("i{n}"), "web")).collect();
+    operator.see(&all.join("---\n"), 0);
+    assert_eq!(operator.wait(20).len(), 50, "each has its diagnosis");
+    let reasons: Vec<&str> = operator.events.iter().map(|(reason, _)| reason.as_str()).collect();
+    assert_eq!(reasons, ["IngressClassMissing"; 5]);
+    let states_the_limit: Vec<bool> = operator.events.iter().map(|(_, note)| note.ends_with(LIMIT)).collect();
+    assert_eq!(states_the_limit, [false, false, false, false, true]);
+    assert_eq!(operator.aggregated, 45);
+    // The class is there now, and the Service is not: another cause, of one root.
+    operator.see(CLASS, 100);
+    operator.wait(120);
+    let of_service = operator.events.iter().filter(|(reason, _)| reason == "IngressBackendMissing");
+    assert_eq!(of_service.count(), 1, "{:?}", operator.events);
+    operator.see(&[service("web", "8080"), slice("web", true), pod("web", false)].join("---\n"), 200);
+    let recovered = operator.events.iter().filter(|(reason, _)| reason == "Recovered");
+    assert_eq!(recovered.count(), 6, "of the five with an Event about the class, and of the one about the Service");
 }
 
 #[test]
