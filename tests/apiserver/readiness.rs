@@ -18,13 +18,13 @@ const STARTED: Duration = Duration::from_secs(60);
 async fn respond(request: Request, rules: Arc<Notify>) -> impl IntoResponse {
     let path = request.uri().path();
     if path == "/version" {
-        return axum::Json(json!({"gitVersion": "v1.37.2"}));
+        return json!({"gitVersion": "v1.37.2"}).to_string();
     }
     if path.ends_with("diagnosisrules") {
         rules.notify_one();
         std::future::pending::<()>().await;
     }
-    axum::Json(json!({"metadata": {"resourceVersion": "1"}, "items": []}))
+    json!({"metadata": {"resourceVersion": "1"}, "items": []}).to_string()
 }
 
 /// A rollout would end the replica before, which may be the only one that works.
