@@ -65,7 +65,7 @@ impl SummaryEntry {
     /// The subject of the diagnosis, as queued in the outbox.
     pub(in crate::state) fn subject(&self) -> Option<Subject> {
         match self.kind {
-            DiagnosisKind::Pod => Some(Subject::Object(self.key.clone())),
+            DiagnosisKind::Pod => Some(Subject::Object(self.key.clone().into())),
             DiagnosisKind::Node => Some(Subject::Node(self.key.name.as_ref().into())),
             DiagnosisKind::Workload => self.workload.clone().map(Subject::Workload),
         }
