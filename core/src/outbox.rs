@@ -14,24 +14,27 @@ use crate::reconcile::{Bearer, DiagnosisKey};
 pub use turns::Stream;
 use turns::{Place, Turns};
 
-/// A unit of work.
+/// A unit of work. Several tables have an entry for each failing pod, so the large and rare variants are boxed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Subject {
     /// A pod by UID.
     Pod(Arc<str>),
     /// A pod diagnosis whose pod is gone, or that must be removed or repaired.
-    Object(ObjectKey),
+    Object(Box<ObjectKey>),
     Node(Arc<str>),
     Workload(WorkloadKey),
     /// The Services of a namespace: whether each of them selects a pod.
     Services(Arc<str>),
     /// The diagnosis annotation of a pod or workload.
     Annotation(Bearer),
-    /// An orphaned object at this version.
-    UnknownObject {
-        key: DiagnosisKey,
-        resource_version: String,
-    },
+    UnknownObject(Box<UnknownObject>),
+}
+
+/// An orphaned object at this version.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct UnknownObject {
+    pub key: DiagnosisKey,
+    pub resource_version: String,
 }
 
 /// Lanes in order of precedence.
@@ -199,6 +202,12 @@ impl Outbox {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A failing pod is a subject in five tables: 8 bytes more are 1 MiB when 15,000 fail.
+    #[test]
+    fn subject_is_small() {
+        assert_eq!(size_of::<Subject>(), 24);
+    }
 
     fn pod(name: &str) -> Subject {
         Subject::Pod(name.into())

@@ -228,13 +228,13 @@ impl World {
             Subject::Pod(uid) => {
                 self.cluster.pods.place(uid).filter(|_| self.cluster.pods.is_full(uid)).map(cluster::pods::Place::key)
             }
-            Subject::Object(key) => Some(key.clone()),
-            Subject::UnknownObject { key, .. } if key.kind == DiagnosisKind::Pod => Some(key.object.clone()),
+            Subject::Object(key) => Some(ObjectKey::clone(key)),
+            Subject::UnknownObject(object) if object.key.kind == DiagnosisKind::Pod => Some(object.key.object.clone()),
             Subject::Node(_)
             | Subject::Workload(_)
             | Subject::Services(_)
             | Subject::Annotation(_)
-            | Subject::UnknownObject { .. } => None,
+            | Subject::UnknownObject(_) => None,
         };
         // A pod and its diagnosis are two subjects that write the same object, so only one may write at a time.
         if key.as_ref().is_some_and(|key| self.reported.pod_records.is_writing(key)) {
@@ -248,11 +248,11 @@ impl World {
         let mut decision = match subject {
             Subject::Pod(uid) => decide::pod::decide(self, uid, now),
             Subject::Object(key) if decide::pod::was_deleted_with_pod(self, key) => {
-                let touched = self.removed(&DiagnosisKey::of_pod(key.clone()));
+                let touched = self.removed(&DiagnosisKey::of_pod(ObjectKey::clone(key)));
                 Decision { touched, ..Decision::default() }
             }
             Subject::Object(key) if self.settings.is_excluded(&key.namespace) => {
-                self.plan_unselected(&DiagnosisKey::of_pod(key.clone())).into()
+                self.plan_unselected(&DiagnosisKey::of_pod(ObjectKey::clone(key))).into()
             }
             Subject::Object(key) => {
                 let plan = decide::pod::decide_object(self, key, now);
@@ -262,9 +262,7 @@ impl World {
             Subject::Workload(key) => decide::workload::decide(self, key, now),
             Subject::Services(namespace) => decide::services::decide(self, namespace, now),
             Subject::Annotation(bearer) => decide::annotation::decide(self, bearer, now).into(),
-            Subject::UnknownObject { key, resource_version } => {
-                self.reported.decide_orphaned_object(key, resource_version).into()
-            }
+            Subject::UnknownObject(object) => self.reported.decide_orphaned_object(object).into(),
         };
         // Before the caps: a failure that gets no object must not get more Events because of that.
         decision.aggregated = !self.reported.capacity.is_announced(&decision.plan)

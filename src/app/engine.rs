@@ -393,7 +393,7 @@ impl<C: Cluster> Engine<C> {
                 self.announced_with(published, write.key, transition, write.announcement);
             }
             Intent::Delete { key, .. } => {
-                if matches!(subject, Subject::UnknownObject { .. }) {
+                if matches!(subject, Subject::UnknownObject(_)) {
                     tracing::warn!(object = %key, "removed a diagnosis that this operator has not written");
                 }
                 let touched = self.world.removed(&key);
@@ -447,9 +447,11 @@ impl<C: Cluster> Engine<C> {
         match subject {
             Subject::Node(name) => self.world.reported.owed_is_there(&DiagnosisKey::of_node(name), event),
             Subject::Workload(key) => self.world.reported.owed_is_there(&DiagnosisKey::of_workload(key), event),
-            Subject::Object(key) => self.world.reported.owed_is_there(&DiagnosisKey::of_pod(key.clone()), event),
+            Subject::Object(key) => {
+                self.world.reported.owed_is_there(&DiagnosisKey::of_pod(ObjectKey::clone(key)), event)
+            }
             Subject::Pod(uid) => self.world.reported.announced_without_object(uid),
-            Subject::Services(_) | Subject::Annotation(_) | Subject::UnknownObject { .. } => {}
+            Subject::Services(_) | Subject::Annotation(_) | Subject::UnknownObject(_) => {}
         }
     }
 
@@ -484,7 +486,7 @@ impl<C: Cluster> Engine<C> {
         self.not_written(object.as_ref());
         match (error, object) {
             // The object has changed since. The watch delivers the new version.
-            (PublishError::Conflict, _) if matches!(subject, Subject::UnknownObject { .. }) => {
+            (PublishError::Conflict, _) if matches!(subject, Subject::UnknownObject(_)) => {
                 self.outbox.done(subject);
             }
             (PublishError::Conflict, Some(key)) => {

@@ -120,7 +120,7 @@ impl World {
                     // Diagnoses whose pods were deleted while the operator was down.
                     let without_pod =
                         self.reported.pod_records.active().filter(|r| !self.cluster.pods.contains(&r.subject_uid));
-                    touched.extend(without_pod.map(|r| (Subject::Object(r.key.clone()), Lane::Resync)));
+                    touched.extend(without_pod.map(|r| (Subject::Object(r.key.clone().into()), Lane::Resync)));
                     touched.extend(decide::workload::all_unsettled(self));
                 }
                 touched
@@ -243,7 +243,7 @@ impl World {
         let affected = self.cluster.network.pod_removed(uid, &key);
         touched.extend(self.cluster.network.subjects(affected));
         if self.reported.pod_records.summary_entry(&key).is_some_and(|r| *r.subject_uid == **uid) {
-            touched.push((Subject::Object(key), Lane::Change));
+            touched.push((Subject::Object(key.into()), Lane::Change));
         }
         touched
     }

@@ -64,7 +64,7 @@ impl World {
     /// While another replica was the leader, a pod may have recovered whose diagnosis is still Active. Only a slim
     /// entry of it is kept, so its facts are read once; otherwise its diagnosis would never end.
     pub(super) fn with_pod_lookup(&mut self, key: &ObjectKey, plan: Plan, now: Timestamp) -> Decision {
-        let subject = Subject::Object(key.clone());
+        let subject = Subject::Object(key.clone().into());
         let active = self.reported.pod_records.summary_entry(key).filter(|record| record.is_active());
         let slim = active.filter(|record| self.cluster.pods.is_slim(&record.subject_uid));
         let node = slim

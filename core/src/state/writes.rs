@@ -62,7 +62,7 @@ impl World {
         self.reported.reach.add(record);
         if decide::pod::is_pod_gone(self, record) {
             // The pod was deleted during the write.
-            touched.push((Subject::Object(key.clone()), Lane::Change));
+            touched.push((Subject::Object(key.clone().into()), Lane::Change));
         }
         touched.extend(self.reported.other_reporter(record, now));
         let nodes = (before.and_then(SummaryEntry::failed_node), record.failed_node());
@@ -112,7 +112,7 @@ impl World {
         // If the pod was the subject of the write, its diagnosis would not be checked again.
         let without_pod =
             self.reported.pod_records.summary_entry(key).filter(|record| decide::pod::is_pod_gone(self, record));
-        without_pod.map(|_| (Subject::Object(key.clone()), Lane::Change)).into_iter().collect()
+        without_pod.map(|_| (Subject::Object(key.clone().into()), Lane::Change)).into_iter().collect()
     }
 }
 

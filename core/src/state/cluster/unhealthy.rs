@@ -122,6 +122,8 @@ fn remember_status(values: &mut Vec<(String, Timestamp)>, old: &PodFacts, new: &
     if values.len() == VALUES {
         values.remove(0);
     }
+    // Most pods have had one or two values, so the default capacity of four would waste most of the memory.
+    values.reserve_exact(1);
     values.push((gone, now));
 }
 

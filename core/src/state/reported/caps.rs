@@ -108,7 +108,7 @@ impl Capacity {
         if let Some(key) = records.oldest_ended(namespace).cloned() {
             self.unrecorded.remove(write.object.subject_uid());
             records.evict(&key);
-            return (plan, vec![(Subject::Object(key), Lane::Resync)]);
+            return (plan, vec![(Subject::Object(key.into()), Lane::Resync)]);
         }
         let uid: Arc<str> = write.object.subject_uid().into();
         let announcement = write.announcement.take().filter(|_| !is_announced);
@@ -126,7 +126,7 @@ impl Capacity {
         // An object may have been deleted externally since.
         others.retain(|key| records.contains(key));
         others.iter().for_each(|key| records.evict(key));
-        others.into_iter().map(|key| (Subject::Object(key), Lane::Resync)).collect()
+        others.into_iter().map(|key| (Subject::Object(key.into()), Lane::Resync)).collect()
     }
 
     /// A planned write of this object failed, or the object was removed.

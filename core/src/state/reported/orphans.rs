@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::outbox::{Lane, Subject};
+use crate::outbox::{Lane, Subject, UnknownObject};
 use crate::reconcile::{DiagnosisKey, Intent, Plan};
 use crate::state::{Reported, Touched};
 
@@ -30,18 +30,19 @@ impl Reported {
     /// The subject to check if the watch shows an unknown object.
     pub(in crate::state) fn orphan_seen(&mut self, key: DiagnosisKey, resource_version: String) -> Touched {
         if self.is_orphaned(&key) {
-            vec![(Subject::UnknownObject { key, resource_version }, Lane::Resync)]
+            let object = UnknownObject { key, resource_version };
+            vec![(Subject::UnknownObject(object.into()), Lane::Resync)]
         } else {
             Vec::new()
         }
     }
 
     /// Deletes an orphaned object at this version only. The watch also shows any later version.
-    pub(in crate::state) fn decide_orphaned_object(&mut self, key: &DiagnosisKey, resource_version: &str) -> Plan {
-        if !self.is_orphaned(key) {
+    pub(in crate::state) fn decide_orphaned_object(&mut self, object: &UnknownObject) -> Plan {
+        if !self.is_orphaned(&object.key) {
             return Plan::default();
         }
-        let (key, resource_version) = (key.clone(), resource_version.to_owned());
+        let UnknownObject { key, resource_version } = object.clone();
         Plan { intent: Some(Intent::Delete { key, resource_version }), wake: None }
     }
 

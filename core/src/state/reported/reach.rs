@@ -10,19 +10,22 @@ use crate::case::RootKind;
 use crate::facts::{NetworkAgent, ObjectKey, PodFacts, PullQueue, Timestamp, WorkloadKey, seconds_between};
 use crate::reconcile::{DiagnosisKey, Object, Record};
 use crate::rules::holds_up_pulls;
+use crate::state::pool::Pool;
 
 /// A root is reported by at most one workload per this many seconds.
 const REPORTED_FOR: i64 = 600;
 
 #[derive(Debug, Default)]
 pub(in crate::state) struct Reach {
-    by_root: HashMap<ScopedRoot, HashMap<ObjectKey, String>>,
+    /// The workload of each failing pod, by root. The pods of a workload share its name.
+    by_root: HashMap<ScopedRoot, HashMap<ObjectKey, Arc<String>>>,
+    names: Pool<String>,
     /// Workloads whose pods cannot be created because of the root (a quota, a webhook), by diagnosis.
-    refused: HashMap<ScopedRoot, HashMap<ObjectKey, String>>,
+    refused: HashMap<ScopedRoot, HashMap<ObjectKey, Arc<String>>>,
     /// The workload that emitted the Event of a root, and when.
     reporters: HashMap<ReportedRoot, (WorkloadKey, Timestamp)>,
     /// Pods with a stalled image pull, and their registry, by the queue that they block.
-    stalled: HashMap<Queue, BTreeMap<ObjectKey, Root>>,
+    stalled: HashMap<Queue, BTreeMap<ObjectKey, Arc<Root>>>,
     /// Failing pods of network plugins with their cause, by node.
     network_agents: HashMap<Box<str>, BTreeMap<ObjectKey, Cow<'static, str>>>,
 }
@@ -108,7 +111,7 @@ impl Reach {
         let Some(root) = &record.root else { return };
         let workload = record.workload.as_ref().map_or_else(|| format!("Pod/{}", record.key.name), ToString::to_string);
         let scoped = ScopedRoot::of(root, &record.key.namespace);
-        self.by_root.entry(scoped).or_default().insert(record.key.clone(), workload);
+        self.by_root.entry(scoped).or_default().insert(record.key.clone(), self.names.share(workload));
         for queue in queues(record) {
             self.stalled.entry(queue).or_default().insert(record.key.clone(), root.clone());
         }
@@ -150,7 +153,7 @@ impl Reach {
     pub(in crate::state) fn queue(&self, pod: &PodFacts, workload: Option<&WorkloadKey>) -> Option<PullQueue> {
         let first = |queue: Queue, of_workload| {
             let mut others = self.stalled.get(&queue)?.iter().filter(|(other, _)| **other != pod.key);
-            others.next().map(|(_, registry)| PullQueue { registry: registry.clone(), of_workload })
+            others.next().map(|(_, registry)| PullQueue { registry: Root::clone(registry), of_workload })
         };
         let own = workload.and_then(|key| first(Queue::Workload(key.namespace.clone(), key.to_string()), true));
         own.or_else(|| first(Queue::Node(pod.node_name.as_ref()?.to_string()), false))
@@ -177,7 +180,7 @@ impl Reach {
     /// meanwhile.
     pub(in crate::state) fn refuse(&mut self, root: &Root, object: &ObjectKey, workload: &str) {
         let scoped = ScopedRoot::of(root, &object.namespace);
-        self.refused.entry(scoped).or_default().insert(object.clone(), workload.to_owned());
+        self.refused.entry(scoped).or_default().insert(object.clone(), self.names.share(workload.to_owned()));
     }
 
     pub(in crate::state) fn forget_refused(&mut self, key: &DiagnosisKey) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::drift::{DriftDetection, Repair};
 use super::ended::Ended;
 use super::summary_entry::SummaryEntry;
-use crate::api::{Confidence, DiagnosisKind, Head};
+use crate::api::{Confidence, DiagnosisKind, Head, Root};
 use crate::case::{Category, Diagnosis, Ledger, PastRun};
 use crate::facts::{ObjectKey, PodFacts, Timestamp, WorkloadKey, WorkloadName, seconds_between};
 use crate::language::Language;
@@ -28,6 +28,8 @@ pub(in crate::state) struct Records {
     compressor: Compressor,
     /// Names of the workloads that the summary entries have in common.
     workloads: Pool<WorkloadName>,
+    /// Roots that the summary entries have in common.
+    roots: Pool<Root>,
     /// Diagnoses with a pending Event of an earlier run.
     owing: HashSet<ObjectKey>,
     ended: Ended,
@@ -52,6 +54,7 @@ impl Records {
             by_namespace: HashMap::new(),
             compressor: Compressor::default(),
             workloads: Pool::default(),
+            roots: Pool::default(),
             owing: HashSet::new(),
             ended: Ended::default(),
             drift: DriftDetection::default(),
@@ -74,7 +77,7 @@ impl Records {
         let key = record.key.object.clone();
         let head = record.object.head();
         let kept = Kept {
-            summary_entry: SummaryEntry::of(&record, &mut self.workloads),
+            summary_entry: SummaryEntry::of(&record, &mut self.workloads, &mut self.roots),
             event_owed: head.event_owed,
             record: self.compressor.compress(&head.cause, &record),
             uid: record.uid.into(),

@@ -26,8 +26,8 @@ pub struct SummaryEntry {
     pub cause: Cow<'static, str>,
     pub container: Option<Box<str>>,
     pub severity: Severity,
-    /// The root of the pod's failure.
-    pub root: Option<Root>,
+    /// The root of the pod's failure. Pods that fail together share it.
+    pub root: Option<Arc<Root>>,
     pub announced: bool,
     pub repeats: u32,
     pub transition: u32,
@@ -35,7 +35,7 @@ pub struct SummaryEntry {
 }
 
 impl SummaryEntry {
-    pub(in crate::state) fn of(record: &Record, workloads: &mut Pool<WorkloadName>) -> Self {
+    pub(in crate::state) fn of(record: &Record, workloads: &mut Pool<WorkloadName>, roots: &mut Pool<Root>) -> Self {
         let (object, head, key) = (&record.object, record.object.head(), record.key.object.clone());
         let pod = record.pod();
         Self {
@@ -48,7 +48,7 @@ impl SummaryEntry {
             cause: rules::find(&head.cause).map_or_else(|| head.cause.clone().into(), |rule| rule.cause.into()),
             container: object.container().map(Into::into),
             severity: head.severity,
-            root: pod.and_then(|pod| pod.status.root.clone()),
+            root: pod.and_then(|pod| pod.status.root.clone()).map(|root| roots.share(root)),
             announced: head.announced,
             repeats: pod.map_or(0, |pod| pod.status.repeats),
             transition: head.transition,
@@ -65,7 +65,7 @@ impl SummaryEntry {
     /// The subject of the diagnosis, as queued in the outbox.
     pub(in crate::state) fn subject(&self) -> Option<Subject> {
         match self.kind {
-            DiagnosisKind::Pod => Some(Subject::Object(self.key.clone())),
+            DiagnosisKind::Pod => Some(Subject::Object(self.key.clone().into())),
             DiagnosisKind::Node => Some(Subject::Node(self.key.name.as_ref().into())),
             DiagnosisKind::Workload => self.workload.clone().map(Subject::Workload),
         }
