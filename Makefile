@@ -13,7 +13,7 @@ check: ## Format, lints, unit and fixture tests, documentation, alerts, chart, p
 test: ## All that CI runs: make check, and the operator in a real cluster (root; 12 min, and on a clean machine what it takes to build)
 	@tests/steps/test
 
-test-long: ## What is too slow for CI (200 kills, soak, versions of Kubernetes, end-to-end tests on an older one, PLEG, oldest Rust, fuzzing, two builds, accuracy), or a part of it: ONLY="soak builds"; writes docs/reports
+test-long: ## What is too slow for CI (200 kills, soak, versions of Kubernetes, end-to-end tests on an older one, enforced NetworkPolicy, PLEG, oldest Rust, fuzzing, two builds, accuracy), or a part of it: ONLY="soak builds"; writes docs/reports
 	@tests/steps/test-long
 
 bench: ## The operator beside bare clients in Rust and Go with 20,000 and 100,000 pods; writes docs/benchmarks.md (root; an hour and a half)

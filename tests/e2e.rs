@@ -24,6 +24,9 @@ mod healthy;
 mod identity;
 #[path = "e2e/manifests.rs"]
 mod manifests;
+#[cfg(feature = "e2e-long")]
+#[path = "e2e/network_policy.rs"]
+mod network_policy;
 #[path = "e2e/nodes.rs"]
 mod nodes;
 #[path = "e2e/operator.rs"]

@@ -55,6 +55,10 @@ build_event_exporter() {
 
 build_krew() { build_tool krew "$KREW_BIN" "-s -w" sigs.k8s.io/krew/cmd/krew; }
 
+build_kube_router() {
+  build_tool kube-router "$KUBE_ROUTER_BIN" "-s -w" github.com/cloudnativelabs/kube-router/v2/cmd/kube-router
+}
+
 # The definitions of custom resources, as files of one folder. Nothing is built: a module contains them.
 fetch_crds() {
   local began=$SECONDS temporary line module version folder content

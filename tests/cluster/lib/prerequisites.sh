@@ -3,7 +3,7 @@
 readonly PREREQUISITES=(
   containerd:containerd ctr:containerd containerd-shim-runc-v2:containerd runc:runc
   docker-registry:docker-registry skopeo:skopeo umoci:umoci
-  iptables:iptables ip:iproute2 nsenter:util-linux setsid:util-linux openssl:openssl dnsmasq:dnsmasq-base
+  iptables:iptables ipset:ipset ip:iproute2 nsenter:util-linux setsid:util-linux openssl:openssl dnsmasq:dnsmasq-base
 )
 readonly BUSYBOX=/bin/busybox CNI_BIN=/usr/lib/cni
 

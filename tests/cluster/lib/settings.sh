@@ -10,6 +10,7 @@ readonly AMTOOL_VERSION=v0.34.2
 readonly OTELCOL_VERSION=v0.111.0
 readonly EVENT_EXPORTER_VERSION=v1.6.1
 readonly KREW_VERSION=v0.5.0
+readonly KUBE_ROUTER_VERSION=v2.1.0
 # Go modules with the definitions of custom resources that the end-to-end tests create, and their folder in each.
 readonly CRD_MODULES=(
   "github.com/argoproj/argo-cd/v3 v3.5.7 manifests/crds"
@@ -63,6 +64,7 @@ AMTOOL_BIN=$CACHE/tools/amtool-$AMTOOL_VERSION
 OTELCOL_BIN=$CACHE/tools/otelcol-$OTELCOL_VERSION
 EVENT_EXPORTER_BIN=$CACHE/tools/event-exporter-$EVENT_EXPORTER_VERSION
 KREW_BIN=$CACHE/tools/krew-$KREW_VERSION
+KUBE_ROUTER_BIN=$CACHE/tools/kube-router-$KUBE_ROUTER_VERSION
 CRDS=$CACHE/crds-$(sha256sum <<<"${CRD_MODULES[*]}" | cut -c1-12)
 PKI=$RUN/pki
 ADMIN=$RUN/admin.kubeconfig
