@@ -191,29 +191,31 @@ impl Starter<'_> {
         let watch = self.metrics.watch(source, name);
         let client = self.client.clone();
         let namespace = client.default_namespace().to_owned();
-        let service = tower::service_fn(move |request: http::Request<Body>| {
-            let (client, watch, state) = (client.clone(), watch.clone(), state.clone());
-            // The permission to list does not include the permission to watch.
-            let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
-            async move {
-                let response = client.send(request).await?;
-                if response.status().is_success() {
-                    watch.alive();
-                    if is_watch && state.found() {
-                        tracing::info!(watch = name, "the watch works again");
+        let service =
+            tower::service_fn(move |request: http::Request<Body>| {
+                let (client, watch, state) = (client.clone(), watch.clone(), state.clone());
+                // The permission to list does not include the permission to watch.
+                let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+                async move {
+                    let response = client.send(request).await?;
+                    if response.status().is_success() {
+                        watch.alive();
+                        if is_watch && state.found() {
+                            tracing::info!(watch = name, "the watch works again");
+                        }
                     }
-                }
-                let is_traced = is_watch && tracing::enabled!(target: STEPS, tracing::Level::TRACE);
-                let body = |body: Body| match is_traced {
-                    false => Either::Left(body),
-                    true => Either::Right(body.map_frame(move |frame| {
+                    let is_traced = is_watch && tracing::enabled!(target: STEPS, tracing::Level::TRACE);
+                    let traced = move |frame| {
                         tracing::trace!(target: STEPS, step = "read", watch = name);
                         frame
-                    })),
-                };
-                Ok::<_, kube::Error>(response.map(body))
-            }
-        });
+                    };
+                    Ok::<_, kube::Error>(
+                        response.map(|body| {
+                            if is_traced { Either::Left(body.map_frame(traced)) } else { Either::Right(body) }
+                        }),
+                    )
+                }
+            });
         Client::new(service, namespace)
     }
 }

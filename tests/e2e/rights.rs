@@ -243,7 +243,7 @@ impl Drop for Flags {
 fn without_streaming_lists_the_operator_lists_in_pages() {
     alone(async {
         let _paged = Flags::set("--feature-gates=WatchList=false");
-        eventually(SOON, "the log says it", async || {
+        eventually(SOON, "the line is in the log", async || {
             let output = try_kubectl(&["-n", OPERATOR, "logs", "deployment/shindan"], None)?;
             ensure(output.contains("does not stream lists; listing in pages"), || output)
         })

@@ -105,7 +105,7 @@ fn threshold_of_a_cause_over_fields_begins_when_it_applies() {
         assert!(step(&mut world, widget(1, 2), at(13)).is_none());
         let failed = step(&mut world, widget(2, 2), at(15)).expect("it fails for five minutes");
         let head = failed.object.head();
-        assert_eq!((&*head.cause, &*head.category), ("acme.example/NotScaled", "Scheduling"), "as the rule says");
+        assert_eq!((&*head.cause, &*head.category), ("acme.example/NotScaled", "Scheduling"), "those of the rule");
         assert_eq!(failed.object.head().summary, "Widget w has 2 of 3 replicas");
         let recovered = step(&mut world, widget(3, 2), at(16)).expect("it recovers");
         assert_eq!(recovered.object.head().state, DiagnosisState::Recovered);
