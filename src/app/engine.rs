@@ -448,7 +448,7 @@ impl<C: Cluster> Engine<C> {
             Subject::Node(name) => self.world.reported.owed_is_there(&DiagnosisKey::of_node(name), event),
             Subject::Workload(key) => self.world.reported.owed_is_there(&DiagnosisKey::of_workload(key), event),
             Subject::Object(key) => {
-                self.world.reported.owed_is_there(&DiagnosisKey::of_pod(ObjectKey::clone(key)), event)
+                self.world.reported.owed_is_there(&DiagnosisKey::of_pod(ObjectKey::clone(key)), event);
             }
             Subject::Pod(uid) => self.world.reported.announced_without_object(uid),
             Subject::Services(_) | Subject::Annotation(_) | Subject::UnknownObject(_) => {}

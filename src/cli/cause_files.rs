@@ -36,7 +36,8 @@ impl AddedRules {
 /// Checks that the causes of rules with a threshold exist. Rules are read after the flags.
 pub(super) fn check(thresholds: &ThresholdArgs) -> anyhow::Result<()> {
     let catalog = catalog::current();
-    for cause in thresholds.causes_of_rules().filter(|cause| catalog.name(cause).is_none()) {
+    let unknown = thresholds.causes_of_rules().find(|cause| catalog.name(cause).is_none());
+    if let Some(cause) = unknown {
         let known: Vec<&str> = catalog.added().iter().map(|file| file.cause.as_str()).collect();
         if known.is_empty() {
             bail!("--thresholds: {cause} is a cause of a rule; add the rule with --rules");

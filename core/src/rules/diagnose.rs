@@ -51,9 +51,12 @@ fn without_ignored(case: &Case<'_>, findings: Vec<Match>) -> (Vec<Match>, Option
     let overrides = &case.surroundings.overrides;
     let catalog = catalog::current();
     let (namespace, labels) = (&*case.pod.key.namespace, Some(&case.pod.labels));
-    let ignored_by = |cause: &str| match overrides.ignores(cause) {
-        true => Some(LeftOut::BySetting),
-        false => catalog.ignored_by(cause, namespace, labels).map(LeftOut::ByRule),
+    let ignored_by = |cause: &str| {
+        if overrides.ignores(cause) {
+            return Some(LeftOut::BySetting);
+        }
+        let exception = catalog.ignored_by(cause, namespace, labels)?;
+        Some(LeftOut::ByRule(exception.rule.clone()))
     };
     let left_out = findings.iter().find_map(|found| ignored_by(found.rule.cause));
     if left_out.is_none() {

@@ -163,10 +163,9 @@ impl Catalog {
         if all.is_empty() { &[] } else { kept(all) }
     }
 
-    /// The rule with which a user chose not to report a cause of an object with these labels, and its name where that is known.
-    pub(crate) fn ignored_by(&self, cause: &str, namespace: &str, labels: Option<&Labels>) -> Option<Option<Arc<str>>> {
-        let by = self.added.exceptions.iter().find(|exception| exception.ignores(cause, namespace, labels))?;
-        Some(by.rule.clone())
+    /// The exception with which a user chose not to report a cause of an object with these labels.
+    pub(crate) fn ignored_by(&self, cause: &str, namespace: &str, labels: Option<&Labels>) -> Option<&Exception> {
+        self.added.exceptions.iter().map(|of| &**of).find(|exception| exception.ignores(cause, namespace, labels))
     }
 
     /// Whether a user restricted a cause so that it does not apply to this occurrence.

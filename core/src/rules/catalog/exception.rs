@@ -16,7 +16,7 @@ use crate::signals::{Context, Definition};
 pub struct Exception {
     pub(super) cause: &'static str,
     /// The name of its rule, if a file has it. The operator never shows it.
-    pub(super) rule: Option<Arc<str>>,
+    pub(crate) rule: Option<Arc<str>>,
     /// All where empty.
     namespaces: Vec<String>,
     labels: BTreeMap<String, String>,
