@@ -107,7 +107,10 @@ fn an_error_in_a_file_has_its_line_and_the_allowed_values() {
             "ignoreCauses: [OOMKiled]\n",
             "s.yaml:1: ignoreCauses: invalid value 'OOMKiled': unknown cause \"OOMKiled\". Did you mean OOMKilled?",
         ),
-        ("thresholds: {OOMKilled: 1m}\n", "OOMKilled has no threshold; these have one: "),
+        (
+            "thresholds: {OOMKilled: 1m}\n",
+            "OOMKilled has no threshold: it counts at once, or the state of its workload decides. These have one: ",
+        ),
         ("thresholds: {RegistryTimeout: 2d}\n", "must be from 0s to 1d"),
         ("selector: env in dev\n", "`env in dev`: its values must be in brackets; write key=value"),
         ("\n\nneverRedy: 1m\n", "s.yaml:3: neverRedy: there is no such setting; did you mean neverReady?"),

@@ -42,7 +42,30 @@ pub fn fit_error(text: &str, most: usize) -> String {
         return line;
     }
     let error = Message::parse(text).summary(most, &[]);
-    if error.is_empty() { fit_line(&line, most) } else { error }
+    if error.is_empty() {
+        return fit_line(&line, most);
+    }
+    // The object at the beginning is not only a wrapper.
+    let Some((object, _)) = line.split_once(": ").filter(|(start, _)| error.starts_with('…') && is_object(start))
+    else {
+        return error;
+    };
+    let whole = format!("{object}: {error}");
+    if shorten::fits(&whole, most) {
+        return whole;
+    }
+    let last = error.rsplit(": ").next().unwrap_or_default();
+    Some(fit_line(&line, most))
+        .filter(|fitting| fitting.starts_with(object) && fitting.ends_with(last))
+        .unwrap_or(error)
+}
+
+/// Whether a clause is `Kind name` or `Kind "name" is invalid`.
+fn is_object(clause: &str) -> bool {
+    clause.trim_end_matches(" is invalid").split_once(' ').is_some_and(|(kind, name)| {
+        let name = name.trim_matches('"');
+        kind.starts_with(|c: char| c.is_ascii_uppercase()) && !name.is_empty() && leading_name(name) == name
+    })
 }
 
 /// The part of `text` between two markers, without surrounding quotes and spaces.

@@ -90,6 +90,11 @@ const MESSAGES: &[(&str, &str, &str)] = &[
         "'../base': read /tmp/kustomization-3416847263/apps/base: is a directory': recursed accumulation of path '/tmp/kustomization-3416847263/apps/base': accumulating resources: accumulation err='accumulating resources from 'service.yaml': open /tmp/kustomization-3416847263/apps/base/service.yaml: no such file or directory': must build at directory: not a valid directory: evalsymlink failure on '/tmp/kustomization-3416847263/apps/base/service.yaml' : lstat /tmp/kustomization-3416847263/apps/base/service.yaml: no such file or directory",
         "… lstat /tmp/kustomization-3416847263/apps/base/service.yaml: no such file or directory",
     ),
+    (
+        "",
+        r#"PersistentVolumeClaim data: PersistentVolumeClaim "data" is invalid: spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"#,
+        "PersistentVolumeClaim data: … spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims",
+    ),
     // An unknown controller.
     (
         "controller of gizmos: could not reconcile gizmo shop/checkout in region eu-central-1: step 4 of 7: provision the database: request to https://db.acme.example/v2/instances: ",
