@@ -8,7 +8,7 @@ use shindan_core::rules::catalog::Catalog;
 use shindan_core::state::Change;
 use shindan_core::user_rules;
 
-use super::operator::{Operator, pod_of, rollout};
+use super::operator::{Operator, pod_of, rollout, workload_object};
 
 /// A rule with one cause of a container that logs that its license has expired, with this summary and severity.
 fn rule(cause: &str, summary: &str, severity: &str) -> Change {
@@ -65,6 +65,7 @@ fn changed_rules_reach_active_diagnoses_within_ten_seconds() {
 
     let noted = change(&mut operator, rule(expired, "{container.display} needs a new license", "Info"));
     assert_eq!((noted.cause.as_str(), noted.severity), (expired, Severity::Info), "a lower severity");
+    assert!(!operator.server().other_diagnoses.contains_key(&workload_object("deployment-web")), "nothing to report");
     let other = rule("replay.example/Renew", "{container.display} waits for a license", "Critical");
     assert_eq!(change(&mut operator, other).cause, "replay.example/Renew");
     let another = rule("replay.example/Noted", "{container.display} waits for a license", "Info");

@@ -191,7 +191,7 @@ impl Record {
     }
 
     /// Whether a rule of a user has changed the recorded cause, or this one, since the diagnosis was written.
-    pub(super) fn has_newer_rule(&self, cause: &str) -> bool {
+    pub fn has_newer_rule(&self, cause: &str) -> bool {
         let is_newer = |cause: &str| catalog::is_newer(cause, self.written_at);
         is_newer(&self.object.head().cause) || is_newer(cause)
     }

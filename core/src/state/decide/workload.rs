@@ -179,6 +179,9 @@ fn decide_on_workload(world: &mut World, key: &WorkloadKey, object: &DiagnosisKe
         if judged.stands {
             return Decision::default();
         }
+        if let Some(last) = made_quiet(world, object, &failing) {
+            return node_and_workload::ignored(Some(&last), &world.settings.policy, now).into();
+        }
         // A workload has not recovered while its diagnosis is pending or while it waits for its next pod.
         let later = judged.wake.or_else(|| world.reported.waits_for_pods(key, &known.facts, now));
         let undecided = later.or_else(|| waits_for_services(world, key, now)).filter(|_| is_active);
@@ -395,6 +398,14 @@ pub(in crate::state) fn forget_gone_workload(world: &mut World, key: &DiagnosisK
     if let Some(workload) = ended.and_then(|summary_entry| summary_entry.workload.as_ref()) {
         world.cluster.gone_workloads.remove(workload);
     }
+}
+
+/// The Active diagnosis of a workload for which a rule of a user has since made the failures of all pods worth no alarm, so
+/// that there is nothing to wait for.
+fn made_quiet(world: &World, object: &DiagnosisKey, failing: &[FailingPod]) -> Option<Record> {
+    let is_quiet = failing.iter().all(|pod| pod.severity == Severity::Info);
+    let last = world.reported.workload_records.get(&object.object).filter(|last| is_quiet && last.is_active())?;
+    failing.iter().any(|pod| last.has_newer_rule(&pod.cause)).then_some(last)
 }
 
 /// The pods of a workload that have an Active diagnosis, sorted by name, each with its restarts.
