@@ -84,22 +84,15 @@ fn read(path: &Path) -> Result<String, String> {
 }
 
 fn parse(text: &str) -> Result<Map<String, Value>, String> {
-    let value: Value = serde_saphyr::from_str(text).map_err(|error| not_yaml(&error))?;
+    let value: Value = serde_saphyr::from_str(text).map_err(|error| {
+        let place = |line, column| format!("line {line}, column {column}");
+        format!("is not YAML: {}", yaml::explained(&error, place))
+    })?;
     match value {
         Value::Null => Ok(Map::new()),
         Value::Object(entries) => Ok(entries),
         _ => Err("must contain keys and values, such as `neverReady: 10m`".to_owned()),
     }
-}
-
-/// A mistake in the text, with its place and what helps.
-fn not_yaml(error: &serde_saphyr::Error) -> String {
-    let (line, column) = error.location().map_or((1, 1), |place| (place.line(), place.column()));
-    let words = error.without_snippet().to_string();
-    let words = words.lines().next().unwrap_or_default();
-    let mistake = yaml::mistake(&words.replace(&format!(" at line {line}, column {column}"), ""));
-    let hint = mistake.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-    format!("is not YAML: {} (line {line}, column {column}){hint}", mistake.message)
 }
 
 /// The line of a top-level key, as `:3`.

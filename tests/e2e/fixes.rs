@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use shindan_core::api::{PodDiagnosis, WorkloadDiagnosis};
 use tokio::time::Instant;
 
-use crate::support::{KUBELET, Space, client, ensure, eventually, kubectl, together, try_kubectl};
+use crate::support::{KUBELET, Space, client, ensure, eventually, kubectl, run_directory, together, try_kubectl};
 
 /// How long a workload may take to recover: the kubelet tries again after up to 90 seconds.
 const RECOVERY: Duration = Duration::from_secs(240);
@@ -390,8 +390,7 @@ fn fix_creates_a_bare_pod_again() {
 /// The requests of the service account of [`AUDITED`] that could change something: `VERB RESOURCE/NAME`, and whether it was a
 /// dry run.
 fn audited_writes() -> Vec<(String, bool)> {
-    let run = std::env::var("SHINDAN_RUN").unwrap_or_else(|_| "/var/lib/shindan-cluster".to_owned());
-    let log = fs::read_to_string(Path::new(&run).join("log/audit.log")).unwrap();
+    let log = fs::read_to_string(run_directory().join("log/audit.log")).unwrap();
     let entries = log.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     entries
         .filter(|entry| entry["user"]["username"] == format!("system:serviceaccount:{AUDITED}:fixer"))

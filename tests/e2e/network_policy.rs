@@ -4,14 +4,15 @@ use std::collections::BTreeSet;
 use std::fs::{File, write};
 use std::io::Write;
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, ListParams};
 
-use crate::support::{KUBELET, OPERATOR, SOON, Space, alone, client, ensure, eventually, kubectl, try_kubectl};
+use crate::support::{
+    KUBELET, OPERATOR, SOON, Space, alone, client, ensure, eventually, kubectl, run_directory, try_kubectl,
+};
 
 const POLICY: &str = include_str!("../../deploy/components/networkpolicy/networkpolicy.yaml");
 /// Bridges pass packets between pods to iptables only if this is 1.
@@ -48,10 +49,6 @@ const DENIED: [&str; 4] = [
     "from the operator to another pod's port 80",
     "to /metrics from another namespace",
 ];
-
-fn run_directory() -> PathBuf {
-    std::env::var("SHINDAN_RUN").unwrap_or_else(|_| "/var/lib/shindan-cluster".to_owned()).into()
-}
 
 /// Runs a command; an error has its standard error.
 fn run(command: &[&str], input: &str) -> Result<String, String> {

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
@@ -397,4 +397,9 @@ pub(crate) fn metrics() -> Result<Vec<(String, f64)>, String> {
 /// Sum of all samples whose name has this prefix.
 pub(crate) fn sum(samples: &[(String, f64)], begin: &str) -> f64 {
     samples.iter().filter(|(name, _)| name.starts_with(begin)).map(|(_, value)| value).sum()
+}
+
+/// The folder of the test cluster.
+pub(crate) fn run_directory() -> PathBuf {
+    std::env::var("SHINDAN_RUN").unwrap_or_else(|_| "/var/lib/shindan-cluster".to_owned()).into()
 }

@@ -85,10 +85,14 @@ impl Template {
     }
 }
 
-fn uid(key: &str) -> String {
-    // FNV-1a
+/// The FNV-1a hash of a text.
+pub(crate) fn fnv(text: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+fn uid(key: &str) -> String {
+    let hash = fnv(key);
     format!("{:08x}-{:04x}-4000-8000-{:012x}", hash >> 32, (hash >> 16) & 0xffff, hash & 0xffff_ffff)
 }
 

@@ -14,7 +14,7 @@ use shindan_core::state::{Change, Source, World};
 use shindan_core::wire::{Dump, Interner, Node, Pod};
 
 use super::phases::whole;
-use super::recorded::{Fleet, Look, Place};
+use super::recorded::{Fleet, Look, Place, fnv};
 use super::subject::{cpu_of, status_of};
 
 /// Replicas that share the namespaces.
@@ -44,13 +44,9 @@ impl Share {
     ];
 
     fn keeps(self, namespace: &str) -> bool {
-        matches!(self, Self::All) || hash(namespace).is_multiple_of(REPLICAS)
+        // The API server would hash namespaces the same way.
+        matches!(self, Self::All) || fnv(namespace).is_multiple_of(REPLICAS)
     }
-}
-
-/// FNV-1a, as the API server would hash a namespace.
-fn hash(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// The state of a replica, and the CPU seconds that it took so far.

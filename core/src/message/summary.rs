@@ -96,6 +96,11 @@ impl Message<'_> {
     }
 }
 
+/// Whether a clause names something.
+fn names(clause: &str) -> bool {
+    has_name(clause) || is_field(clause)
+}
+
 /// Whether a clause is the path of a field, such as `spec.selector`.
 fn is_field(clause: &str) -> bool {
     let is_part = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric());
@@ -159,8 +164,7 @@ fn shortened(mut parts: Vec<Part>, most: usize) -> String {
         // The clause next to the core has the most information.
         let enclosing = &parts[..core.saturating_sub(1)];
         let gives_way = |part: &Part| part.is_shown && !part.is_code;
-        let names = |part: &Part| has_name(&part.text) || is_field(&part.text);
-        let least = |named: bool| enclosing.iter().position(|part| gives_way(part) && names(part) == named);
+        let least = |named: bool| enclosing.iter().position(|part| gives_way(part) && names(&part.text) == named);
         let next = core.checked_sub(1).filter(|place| gives_way(&parts[*place]));
         let Some(place) = least(false).or_else(|| least(true)).or(next) else { return with_leaf(parts, most) };
         // Of a long clause next to the core, most may fit.
@@ -174,8 +178,7 @@ fn shortened(mut parts: Vec<Part>, most: usize) -> String {
         joined = join(&parts);
     }
     for place in (0..core).rev() {
-        let is_sentence = (has_name(&parts[place].text) || is_field(&parts[place].text))
-            && !parts[place].text.starts_with(['[', '(']);
+        let is_sentence = names(&parts[place].text) && !parts[place].text.starts_with(['[', '(']);
         if is_sentence && !parts[place].is_shown {
             parts[place].is_shown = true;
             parts[place].is_shown = fits(&join(&parts), most);

@@ -53,6 +53,16 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// What an error of the parser means, with what helps. `placed` writes its line and column.
+pub fn explained(error: &serde_saphyr::Error, placed: impl FnOnce(u64, u64) -> String) -> String {
+    let (line, column) = error.location().map_or((1, 1), |place| (place.line(), place.column()));
+    let words = error.without_snippet().to_string();
+    let words = words.lines().next().unwrap_or_default();
+    let Mistake { message, hint } = mistake(&words.replace(&format!(" at line {line}, column {column}"), ""));
+    let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+    format!("{message} ({}){hint}", placed(line, column))
+}
+
 /// What an error of the parser means. `error` is its first line, without the place.
 pub fn mistake(error: &str) -> Mistake {
     let lower = error.to_ascii_lowercase();

@@ -118,8 +118,9 @@ fn when_due(record: PodRecord<'_>, new: &PodDiagnosisStatus, case: &Case<'_>, po
     if record.record.composition.language != case.language() {
         return Some(after(record.record.written_at, policy.minor_interval.max(busy)));
     }
-    let texts = |s: &PodDiagnosisStatus| (s.head.severity, s.head.summary.clone(), s.head.remedies.clone());
-    if record.record.has_newer_rule(&new.head.cause) && texts(new) != texts(old) {
+    let (was, is) = (&old.head, &new.head);
+    let differs = (was.severity, &was.summary, &was.remedies) != (is.severity, &is.summary, &is.remedies);
+    if differs && record.record.has_newer_rule(&is.cause) {
         return Some(case.now);
     }
     let affected = |s: &PodDiagnosisStatus| s.impact.clone().map(|i| (i.healthy_containers, i.services, i.workload));

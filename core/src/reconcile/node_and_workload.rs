@@ -76,10 +76,12 @@ pub fn failing(key: &DiagnosisKey, last: Option<&Record>, failing: Failing, poli
     let was_known = !record.composition.operations.is_empty();
     let has_other_remedy = was_known && composition.operations != record.composition.operations;
     let is_minor = has_other_remedy || !object.equals_except_volatile(&record.object);
-    let pause = match is_minor {
-        _ if is_newer => 0,
-        true => policy.minor_interval,
-        false => policy.impact_interval,
+    let pause = if is_newer {
+        0
+    } else if is_minor {
+        policy.minor_interval
+    } else {
+        policy.impact_interval
     };
     let write = transition::write(last, key.clone(), (object, composition), Change::None, (policy.language, now));
     if write.object == record.object {

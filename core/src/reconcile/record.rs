@@ -192,8 +192,7 @@ impl Record {
 
     /// Whether a rule of a user has changed the recorded cause, or this one, since the diagnosis was written.
     pub fn has_newer_rule(&self, cause: &str) -> bool {
-        let is_newer = |cause: &str| catalog::is_newer(cause, self.written_at);
-        is_newer(&self.object.head().cause) || is_newer(cause)
+        catalog::is_any_newer(&[&self.object.head().cause, cause], self.written_at)
     }
 
     pub fn is_same_failure(&self, diagnosis: &Diagnosis) -> bool {

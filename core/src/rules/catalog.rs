@@ -71,9 +71,10 @@ pub(crate) fn replace(mut catalog: Catalog, now: Timestamp) {
 /// are written.
 const FOLLOWED: i64 = 10;
 
-/// Whether a rule of a user has changed this cause since the diagnosis was written.
-pub(crate) fn is_newer(cause: &str, written_at: Timestamp) -> bool {
-    current().changed_at(cause).is_some_and(|changed| written_at < after(changed, FOLLOWED))
+/// Whether a rule of a user has changed one of these causes since the diagnosis was written.
+pub(crate) fn is_any_newer(causes: &[&str], written_at: Timestamp) -> bool {
+    let changes = current();
+    causes.iter().filter_map(|cause| changes.changed_at(cause)).any(|changed| written_at < after(changed, FOLLOWED))
 }
 
 /// All complete cause files of the catalogue.

@@ -116,7 +116,7 @@ func fails(pod *corev1.Pod) bool {
 	return true
 }
 
-// bodies are writes of the operator, with placeholders for the namespace, the name and the UID of the pod.
+// bodies are writes of the operator, with `@ns@`, `@name@` and `@uid@` in place of those of the pod.
 type bodies struct {
 	Diagnosis string `json:"diagnosis"`
 	Event     string `json:"event"`

@@ -159,8 +159,7 @@ impl Catalog {
             let cause = self.by_name.get(file.cause.as_str())?;
             Some((cause.name(), cause.fixed_threshold()?))
         });
-        let all: Vec<Chosen> = added.collect();
-        if all.is_empty() { &[] } else { kept(all) }
+        kept(added.collect())
     }
 
     /// The exception with which a user chose not to report a cause of an object with these labels.

@@ -15,8 +15,10 @@ use crate::signals::{Context, Signal, Subject};
 pub fn route(case: &WorkloadCase<'_>, broken: Option<&BrokenHop>) -> WorkloadJudged {
     let Some(broken) = broken else { return WorkloadJudged::default() };
     let signal = Route { case, broken };
-    let waits = not_before(case, &signal, broken.since, broken.grace);
-    if let Some(wake) = waits.filter(|_| is_chosen(case, &signal) || may_settle(case, broken)) {
+    let cause = cause_of(case, &signal);
+    let is_chosen = cause.is_some_and(|cause| case.thresholds.chosen(cause).is_some());
+    let waits = not_before(case, cause, broken.since, broken.grace);
+    if let Some(wake) = waits.filter(|_| is_chosen || may_settle(case, broken)) {
         return WorkloadJudged::later(wake);
     }
     // A missing certificate does not stop requests of clients that do not verify it.
@@ -29,7 +31,7 @@ pub fn route(case: &WorkloadCase<'_>, broken: Option<&BrokenHop>) -> WorkloadJud
 pub fn autoscaler(case: &WorkloadCase<'_>, problem: Option<&AutoscalerProblem>) -> WorkloadJudged {
     let Some(problem) = problem else { return WorkloadJudged::default() };
     let signal = Autoscaler { case, problem };
-    if let Some(wake) = not_before(case, &signal, problem.since, problem.grace) {
+    if let Some(wake) = not_before(case, cause_of(case, &signal), problem.since, problem.grace) {
         return WorkloadJudged::later(wake);
     }
     failure_of_object(case, ("NotScaling", Severity::Warning), &signal, &problem.evidence, problem.since)
@@ -39,7 +41,7 @@ pub fn autoscaler(case: &WorkloadCase<'_>, problem: Option<&AutoscalerProblem>) 
 pub fn budget(case: &WorkloadCase<'_>, problem: Option<&BudgetProblem>) -> WorkloadJudged {
     let Some(problem) = problem else { return WorkloadJudged::default() };
     let signal = DisruptionBudget { case, problem };
-    if let Some(wake) = not_before(case, &signal, problem.since, problem.grace) {
+    if let Some(wake) = not_before(case, cause_of(case, &signal), problem.since, problem.grace) {
         return WorkloadJudged::later(wake);
     }
     failure_of_object(case, ("EvictionBlocked", Severity::Warning), &signal, &problem.evidence, problem.since)
@@ -49,7 +51,7 @@ pub fn budget(case: &WorkloadCase<'_>, problem: Option<&BudgetProblem>) -> Workl
 pub fn claim(case: &WorkloadCase<'_>, problem: Option<&ClaimProblem>) -> WorkloadJudged {
     let Some(problem) = problem else { return WorkloadJudged::default() };
     let signal = UnusedClaim { case, problem };
-    if let Some(wake) = not_before(case, &signal, None, problem.grace) {
+    if let Some(wake) = not_before(case, cause_of(case, &signal), None, problem.grace) {
         return WorkloadJudged::later(wake);
     }
     failure_of_object(case, ("Unused", Severity::Info), &signal, &problem.evidence, None)
@@ -66,15 +68,15 @@ fn may_settle(case: &WorkloadCase<'_>, broken: &BrokenHop) -> bool {
 }
 
 /// Time of the next check, if the object or its problem is too new. A threshold that is set for the cause replaces `grace`.
-fn not_before(case: &WorkloadCase<'_>, signal: &dyn Signal, since: Option<Timestamp>, grace: i64) -> Option<Timestamp> {
+fn not_before(
+    case: &WorkloadCase<'_>,
+    cause: Option<&'static str>,
+    since: Option<Timestamp>,
+    grace: i64,
+) -> Option<Timestamp> {
     let newest = since.into_iter().chain(case.workload.created).chain([case.since]).max()?;
-    let grace = cause_of(case, signal).map_or(grace, |cause| case.thresholds.of(cause, grace));
+    let grace = cause.map_or(grace, |cause| case.thresholds.of(cause, grace));
     Some(after(newest, grace)).filter(|due| *due > case.now)
-}
-
-/// Whether a threshold is set for the cause.
-fn is_chosen(case: &WorkloadCase<'_>, signal: &dyn Signal) -> bool {
-    cause_of(case, signal).is_some_and(|cause| case.thresholds.chosen(cause).is_some())
 }
 
 fn cause_of(case: &WorkloadCase<'_>, signal: &dyn Signal) -> Option<&'static str> {

@@ -43,18 +43,15 @@ pub(super) fn words(error: &serde_saphyr::Error) -> String {
         error => {
             let words = error.without_snippet().to_string();
             // Same as above, with the name of the alias.
-            if words.starts_with("budget breached: ") { REPEATS.to_owned() } else { in_plain_words(error, &words) }
+            if words.starts_with("budget breached: ") {
+                return REPEATS.to_owned();
+            }
+            if error.location().is_none() {
+                return words.lines().next().unwrap_or_default().to_owned();
+            }
+            yaml::explained(error, |_, column| format!("column {column}"))
         }
     }
-}
-
-/// A mistake in the text, with its column and what helps.
-fn in_plain_words(error: &serde_saphyr::Error, words: &str) -> String {
-    let words = words.lines().next().unwrap_or_default();
-    let Some(place) = error.location() else { return words.to_owned() };
-    let mistake = yaml::mistake(&words.replace(&format!(" at line {}, column {}", place.line(), place.column()), ""));
-    let hint = mistake.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-    format!("{} (column {}){hint}", mistake.message, place.column())
 }
 
 /// The limits of the parser protect servers from hostile input, but a dump of a whole cluster is larger. Limits that
