@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help check test test-long bench demo cluster clean-cluster binary image sbom install e2e
+.PHONY: help check test test-long bench demo cluster clean-cluster binary image sbom release install e2e
 CLUSTER := tests/cluster/cluster
 TARGET := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 BINARY := target/$(TARGET)/release/shindan
@@ -38,6 +38,9 @@ image: ## Make the image without Docker, in target/image, and print its digest
 
 sbom: ## Write the bill of materials of the binary (cargo-cyclonedx is built once)
 	@deploy/image/sbom target/shindan.cdx.json
+
+release: ## Make all files of a release, in target/dist (docs/releasing.md); deploy/release/release makes some
+	@deploy/release/release
 
 install: cluster binary ## Install the operator, as it is now, in the cluster
 	@tests/cluster/install $(BINARY)
