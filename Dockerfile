@@ -13,6 +13,7 @@ FROM scratch
 LABEL org.opencontainers.image.title="shindan" \
       org.opencontainers.image.description="Finds out why Kubernetes workloads fail, and reports it in the cluster" \
       org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.documentation="https://github.com/shindan-dev/shindan/blob/main/docs/README.md" \
       org.opencontainers.image.source="https://github.com/shindan-dev/shindan"
 COPY --from=build /out/shindan /shindan
 USER 65532:65532

@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help check test test-long bench demo cluster clean-cluster binary image sbom install e2e
+.PHONY: help check test test-long bench demo cluster clean-cluster binary image sbom release install e2e
 CLUSTER := tests/cluster/cluster
 TARGET := $(shell rustc -vV 2>/dev/null | sed -n 's/^host: //p')
 BINARY := target/$(TARGET)/release/shindan
@@ -7,7 +7,7 @@ BINARY := target/$(TARGET)/release/shindan
 help: ## This list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-check: ## Format, lints, unit and fixture tests, documentation, alerts, chart, page: two minutes (promtool and Helm are built once; needs chromium), no root
+check: ## Format, lints, unit and fixture tests, documentation, alerts, chart, release, workflows, page: two minutes (promtool, Helm and actionlint are built once; needs chromium), no root
 	@tests/steps/check
 
 test: ## All that CI runs: make check, and the operator in a real cluster (root; 12 min, and on a clean machine what it takes to build)
@@ -36,8 +36,11 @@ image: ## Make the image without Docker, in target/image, and print its digest
 	@deploy/image/binary >/dev/null
 	@rm -rf target/image && deploy/image/image $(BINARY) target/image
 
-sbom: ## Write the bill of materials of the binary (needs cargo-cyclonedx)
+sbom: ## Write the bill of materials of the binary (cargo-cyclonedx is built once)
 	@deploy/image/sbom target/shindan.cdx.json
+
+release: ## Make all files of a release, in target/dist (docs/releasing.md); deploy/release/release makes some
+	@deploy/release/release
 
 install: cluster binary ## Install the operator, as it is now, in the cluster
 	@tests/cluster/install $(BINARY)

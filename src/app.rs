@@ -303,21 +303,34 @@ impl Candidacy {
 
 /// A flag that becomes true on SIGTERM or SIGINT.
 fn stop_signal() -> watch::Receiver<bool> {
-    use tokio::signal::unix::{SignalKind, signal};
     let (sender, receiver) = watch::channel(false);
     tokio::spawn(async move {
-        let (Ok(mut term), Ok(mut int)) = (signal(SignalKind::terminate()), signal(SignalKind::interrupt())) else {
+        if terminated().await.is_err() {
             tracing::warn!("cannot handle signals; the process will exit without a graceful shutdown");
             return std::future::pending().await;
-        };
-        tokio::select! {
-            _ = term.recv() => {}
-            _ = int.recv() => {}
         }
         tracing::info!("stopping");
         sender.send_replace(true);
     });
     receiver
+}
+
+/// Resolves on SIGTERM or SIGINT.
+#[cfg(unix)]
+async fn terminated() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut term, mut int) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = int.recv() => {}
+    }
+    Ok(())
+}
+
+/// Resolves on Ctrl-C; Windows has no SIGTERM.
+#[cfg(not(unix))]
+async fn terminated() -> std::io::Result<()> {
+    tokio::signal::ctrl_c().await
 }
 
 async fn stopped(mut stop: watch::Receiver<bool>) {

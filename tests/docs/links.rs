@@ -7,9 +7,18 @@ use std::path::{Path, PathBuf};
 use crate::pages::anchors;
 use crate::root;
 
+const PAGES_OF_THE_ROOT: [&str; 7] = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CODE_OF_CONDUCT.md",
+    "CONTRIBUTING.md",
+    "GOVERNANCE.md",
+    "SECURITY.md",
+];
+
 fn pages() -> Vec<PathBuf> {
-    let mut pages: Vec<_> =
-        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"].map(|page| root().join(page)).to_vec();
+    let mut pages: Vec<_> = PAGES_OF_THE_ROOT.map(|page| root().join(page)).to_vec();
     let mut folders = vec![root().join("docs")];
     while let Some(folder) = folders.pop() {
         for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {

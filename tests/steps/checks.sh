@@ -7,6 +7,8 @@ chart() {
   find_helm && cargo test --locked --features helm,page --test chart &&
     cargo test --locked --features helm,page --test docs of_helm
 }
+release() { find_helm && tests/release/check; }
+workflows() { find_actionlint && actionlint -no-color -shellcheck= -pyflakes=; }
 page() { find_chromium && cargo test --locked --features helm,page --test page; }
 gating() { find_lua && tests/gitops/check; }
 documentation() { RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --quiet; }
@@ -32,4 +34,6 @@ step "gating" gating
 step "alerts" alerts
 step "dashboard" dashboard
 step "chart" chart
+step "release" release
+step "workflows" workflows
 step "page" page

@@ -157,6 +157,16 @@ find_helm() {
   fi
 }
 
+# actionlint, built by tests/cluster.
+find_actionlint() {
+  # shellcheck source=/dev/null
+  PATH=$(. "$ROOT/tests/cluster/lib/settings.sh" && echo "$ACTIONLINT_BIN"):$PATH
+  if [ ! -x "${PATH%%:*}/actionlint" ]; then
+    need go "it builds actionlint; install Go 1.26 or newer"
+    "$CLUSTER" build --actionlint
+  fi
+}
+
 # Lua 5.1 of the machine, else from its packages.
 find_lua() {
   if ! command -v lua5.1 >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Dependencies of the binary and its image, and reproducible builds. Sourced after steps.sh.
 
-readonly DENY_VERSION=0.20.2 CYCLONEDX_VERSION=0.5.9
+readonly DENY_VERSION=0.20.2
 MADE=$ROOT/target/supply
 
 cargo_tool() { # name version; built once, into the cache
@@ -62,10 +62,7 @@ dependencies() {
   echo "found: $result"
 }
 
-bill_of_materials() {
-  cargo_tool cargo-cyclonedx $CYCLONEDX_VERSION
-  deploy/image/sbom "$MADE/shindan.cdx.json"
-}
+bill_of_materials() { deploy/image/sbom "$MADE/shindan.cdx.json"; }
 
 # shellcheck source=/dev/null
 plugin_by_krew() {

@@ -18,7 +18,7 @@ go_format() {
 
 scripts() {
   local file
-  for file in tests/steps/* tests/cluster/{cluster,install,record,tools/pin} tests/cluster/lib/*.sh tests/{alerts,dashboard,gitops,krew}/check tests/forwarding/* tests/takeover/run tests/scale/scale deploy/image/* demo/demo .ci/run; do
+  for file in tests/steps/* tests/cluster/{cluster,install,record,tools/pin} tests/cluster/lib/*.sh tests/{alerts,dashboard,gitops,krew,release}/check tests/kind/run tests/forwarding/* tests/takeover/run tests/scale/scale deploy/image/* deploy/krew/package deploy/release/* demo/demo .ci/run; do
     bash -n "$file"
   done
 }

@@ -40,6 +40,8 @@ const PLACES: &[(&str, Place)] = &[
     ("shindan ", Place::Offline),
     ("helm uninstall", Place::Nowhere("nothing is installed by Helm in the cluster of the tests")),
     ("helm rollback", Place::Nowhere("nothing is installed by Helm in the cluster of the tests")),
+    ("helm install shindan oci://", Place::Nowhere("no release is published yet; tests/chart.rs renders the chart")),
+    ("kind ", Place::Nowhere("needs Docker; tests/kind/run does the same with the operator")),
     ("helm ", Place::Helm),
     ("kubectl kustomize", Place::Offline),
     ("kubectl krew", Place::Nowhere("krew fetches from the network, and nothing is published yet")),
@@ -61,6 +63,10 @@ const PLACES: &[(&str, Place)] = &[
     ("make ", Place::Nowhere("builds a cluster, or is what runs this test")),
     ("ssh ", Place::Nowhere("needs another machine")),
     ("curl localhost:", Place::Nowhere("follows a port-forward in another terminal")),
+    ("deploy/release/", Place::Nowhere("builds for other platforms; tests/release/check packs a release")),
+    ("cosign ", Place::Nowhere("verifies what is published, and nothing is yet")),
+    ("gh attestation", Place::Nowhere("verifies what is published, and nothing is yet")),
+    ("sha256sum --check", Place::Nowhere("verifies what is published; tests/release/check checks the checksums")),
     ("deploy/krew/package", Place::Nowhere("packs release binaries, which `make check` does not build")),
 ];
 

@@ -47,6 +47,8 @@ build_amtool() {
   build_tool amtool "$AMTOOL_BIN" "-s -w" github.com/prometheus/alertmanager/cmd/amtool
 }
 
+build_actionlint() { build_tool actionlint "$ACTIONLINT_BIN" "-s -w" github.com/rhysd/actionlint/cmd/actionlint; }
+
 build_otelcol() { build_tool otelcol "$OTELCOL_BIN" "-s -w" .; }
 
 build_event_exporter() {
