@@ -10,6 +10,8 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+#[path = "chart/crds.rs"]
+mod crds;
 #[path = "chart/monitoring.rs"]
 mod monitoring;
 #[path = "chart/names.rs"]

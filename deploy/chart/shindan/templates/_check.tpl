@@ -117,5 +117,9 @@ flappingStable: [1m, 1d]
 {{- end -}}
 {{- end -}}
 {{- if $wrong }}{{ printf "these values cannot be installed:\n- %s" (join "\n- " $wrong) | fail }}{{ end -}}
+{{- with include "shindan.outdated" . | trimSuffix ", " -}}
+{{- $command := "helm show crds CHART --version VERSION | kubectl apply --server-side --force-conflicts -f -" -}}
+{{- printf "the CRDs of the cluster are older than this chart, and Helm does not update them. They lack %s. Apply the new ones first:\n\n  %s\n" . $command | fail -}}
+{{- end -}}
 {{- end }}
 
