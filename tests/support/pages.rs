@@ -40,6 +40,7 @@ const PLACES: &[(&str, Place)] = &[
     ("shindan ", Place::Offline),
     ("helm uninstall", Place::Nowhere("nothing is installed by Helm in the cluster of the tests")),
     ("helm rollback", Place::Nowhere("nothing is installed by Helm in the cluster of the tests")),
+    ("helm show crds ", Place::Nowhere("tests/chart/crds.rs checks what it prints; applying it needs a cluster")),
     ("helm ", Place::Helm),
     ("kubectl kustomize", Place::Offline),
     ("kubectl krew", Place::Nowhere("krew fetches from the network, and nothing is published yet")),
