@@ -12,6 +12,8 @@ use serde_json::Value;
 
 #[path = "chart/crds.rs"]
 mod crds;
+#[path = "chart/metadata.rs"]
+mod metadata;
 #[path = "chart/monitoring.rs"]
 mod monitoring;
 #[path = "chart/names.rs"]

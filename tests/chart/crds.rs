@@ -75,7 +75,8 @@ fn respond(stream: &TcpStream, definitions: &[Value]) -> std::io::Result<()> {
         "HTTP/1.1 {code}\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
         body.len()
     );
-    (&mut &*stream).write_all((head + &body).as_bytes())
+    let mut writer = stream;
+    writer.write_all((head + &body).as_bytes())
 }
 
 /// What `helm upgrade` prints before it changes anything in a cluster with these CRDs.

@@ -4,7 +4,7 @@ use crate::refused;
 
 #[test]
 fn invalid_values_are_rejected_with_name_and_range() {
-    let cases: [(&str, &[&str]); 52] = [
+    let cases: [(&str, &[&str]); 54] = [
         (
             r#"config.thresholds={"RegistryTimeuot":"5m"}"#,
             &["config.thresholds", "RegistryTimeuot is no cause with a threshold", "RegistryTimeout"],
@@ -37,9 +37,12 @@ fn invalid_values_are_rejected_with_name_and_range() {
         ("replicas=-1", &["/replicas", "got -1, want 0"]),
         (r#"image.digest="sha256:1""#, &["/image/digest", "sha256:1"]),
         (r#"image.pullPolicy="Sometimes""#, &["/image/pullPolicy", "'IfNotPresent'"]),
-        (r#"podLabels={"app.kubernetes.io/name":"other"}"#, &["/podLabels", "app.kubernetes.io/name"]),
+        (
+            r#"podLabels={"app.kubernetes.io/name":"other"}"#,
+            &["podLabels: the chart sets the label app.kubernetes.io/name"],
+        ),
         (r#"podLabels={"team":"a b"}"#, &["/podLabels/team", "a b"]),
-        (r#"dashboards.labels={"helm.sh/chart":"a"}"#, &["/dashboards/labels", "helm.sh/chart"]),
+        (r#"dashboards.labels={"helm.sh/chart":"a"}"#, &["dashboards.labels: the chart sets the label helm.sh/chart"]),
         (r#"fullnameOverride="Not_One""#, &["/fullnameOverride", "Not_One"]),
         (r#"nameOverride="-a""#, &["/nameOverride", "-a"]),
         (r#"image.tag="a b""#, &["/image/tag", "a b"]),
@@ -74,9 +77,14 @@ fn invalid_values_are_rejected_with_name_and_range() {
             &["/rules/definitions/a/causes/0", "summary"],
         ),
         (r#"rules.definitions={"A_b":{"exceptions":[]}}"#, &["/rules/definitions", "A_b"]),
+        (r#"prometheusRule.alertLabels={"a-b":"c"}"#, &["/prometheusRule/alertLabels", "a-b"]),
+        (r#"config.thresholds={"a b":"1m"}"#, &["/config/thresholds", "a b"]),
         (r#"rules.kinds=["widgets"]"#, &["/rules/kinds/0", "widgets"]),
         (r#"metrics.serviceMonitor.interval="30""#, &["/metrics/serviceMonitor/interval", "30"]),
-        (r#"prometheusRule.alertLabels={"severity":"page"}"#, &["/prometheusRule/alertLabels", "severity"]),
+        (
+            r#"prometheusRule.alertLabels={"severity":"page"}"#,
+            &["prometheusRule.alertLabels: each alert has its own severity"],
+        ),
         (r#"networkPolicy.metricsFrom=[{"podSelectr":{}}]"#, &["/networkPolicy/metricsFrom/0", "podSelectr"]),
         (r#"networkPolicy.extraEgress=[{"ports":[{"port":70000}]}]"#, &["/networkPolicy/extraEgress/0/ports/0/port"]),
         ("networkPolicy.apiServer.cidrs=[]", &["/networkPolicy/apiServer/cidrs", "minItems"]),

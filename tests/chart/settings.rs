@@ -216,7 +216,9 @@ fn configuration_reaches_the_program() {
             ("excludeNamespaces", ..) => json!(["kube-system", "team-a"]),
             ("kinds", ..) => json!(["certificates.cert-manager.io"]),
             ("selector", ..) => json!("env!=dev,tier in (web,api)"),
-            ("thresholds", ..) => json!({"RegistryTimeout": "1d", "PullQPSExceeded": 90}),
+            ("thresholds", ..) => {
+                json!({"RegistryTimeout": "1d", "PullQPSExceeded": 90, "acme.example/BadLicense": "5m"})
+            }
             // Descending values.
             ("leaderElectRenewDeadline", ..) => json!(3599),
             ("leaderElectRetryPeriod", ..) => json!("59m58s"),
@@ -241,7 +243,10 @@ fn configuration_reaches_the_program() {
     assert_eq!(run.check(), Ok(()));
     assert_eq!(run.exclude_namespaces, ["kube-system", "team-a"]);
     assert!(run.selector.is_some_and(|selector| !selector.is_empty()));
-    assert_eq!(run.thresholds.thresholds().chosen, [("PullQPSExceeded", 90), ("RegistryTimeout", 86_400)]);
+    assert_eq!(
+        run.thresholds.thresholds().chosen,
+        [("PullQPSExceeded", 90), ("RegistryTimeout", 86_400), ("acme.example/BadLicense", 300)]
+    );
     assert_eq!((run.retention.0, run.write_qps, run.listen.port()), (90 * 86_400, 100_000, 8080));
     assert_eq!(
         (run.ignore_causes.join(" "), run.log_format),

@@ -42,7 +42,7 @@ fn the_schema_has_exactly_the_values_of_the_chart() {
     let every: Value = serde_saphyr::from_str(&std::fs::read_to_string(root().join(EVERY)).unwrap()).unwrap();
     let mut all = BTreeSet::new();
     paths(&schema, &schema["definitions"], "", &mut all);
-    assert!(all.len() > 90, "the schema is understood: {all:?}");
+    assert!(all.len() > 80, "the schema is understood: {all:?}");
     for path in &all {
         let set = at(&every, path).unwrap_or_else(|| panic!("{EVERY} does not set {path}"));
         let default = at(&defaults, path);
@@ -56,8 +56,8 @@ fn the_schema_has_exactly_the_values_of_the_chart() {
 fn the_schema_accepts_no_unknown_key() {
     const OPEN: [&str; 7] = [
         "/properties/global",
-        "/properties/rules/properties/definitions/additionalProperties/properties/causes/items",
-        "/properties/rules/properties/definitions/additionalProperties/properties/tests/items",
+        "/definitions/rule/properties/causes/items",
+        "/definitions/rule/properties/tests/items",
         "/properties/extraVolumes/items",
         "/properties/affinity/properties/nodeAffinity",
         "/properties/affinity/properties/podAffinity",
@@ -231,7 +231,10 @@ fn each_example_rule_can_be_a_value() {
             Some(rules) => {
                 let printed = objects(&printed);
                 let theirs = printed.iter().find(|(name, _)| name.starts_with("ClusterRole ")).unwrap().1;
-                assert_eq!(*rules, theirs["rules"], "{}", path.display());
+                let sorted = |rules: &Value| -> BTreeSet<String> {
+                    rules.as_array().unwrap().iter().map(Value::to_string).collect()
+                };
+                assert_eq!(sorted(rules), sorted(&theirs["rules"]), "{}", path.display());
             }
             None => assert!(!printed.contains("watch"), "{}: {printed}", path.display()),
         }

@@ -101,6 +101,20 @@ flappingStable: [1m, 1d]
 {{- if and .Values.rules.definitions (not (include "shindan.nodes" .)) -}}
 {{- $wrong = append $wrong "rules.definitions: DiagnosisRules are cluster-scoped, and the operator reads them only with nodes: true" -}}
 {{- end -}}
+{{- $own := include "shindan.labels" . | fromYaml -}}
+{{- $added := dict "podLabels" .Values.podLabels "metrics.serviceMonitor.labels" .Values.metrics.serviceMonitor.labels -}}
+{{- $_ := set $added "prometheusRule.labels" .Values.prometheusRule.labels -}}
+{{- $_ := set $added "dashboards.labels" .Values.dashboards.labels -}}
+{{- range $value, $labels := $added -}}
+{{- range $label, $_ := $labels -}}
+{{- if hasKey $own $label -}}
+{{- $wrong = append $wrong (printf "%s: the chart sets the label %s" $value $label) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- if hasKey (.Values.prometheusRule.alertLabels | default dict) "severity" -}}
+{{- $wrong = append $wrong "prometheusRule.alertLabels: each alert has its own severity" -}}
+{{- end -}}
 {{- $alerts := include "shindan.alerts" . | splitList "," -}}
 {{- range .Values.prometheusRule.disabled -}}
 {{- if not (has . $alerts) -}}
