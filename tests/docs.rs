@@ -14,6 +14,8 @@ use shindan::config::file;
 mod catalogue;
 #[path = "docs/causes.rs"]
 mod causes;
+#[path = "docs/chart.rs"]
+mod chart;
 #[path = "docs/commands.rs"]
 mod commands;
 #[path = "docs/links.rs"]

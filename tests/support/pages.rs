@@ -42,6 +42,7 @@ const PLACES: &[(&str, Place)] = &[
     ("helm rollback", Place::Nowhere("nothing is installed by Helm in the cluster of the tests")),
     ("helm install shindan oci://", Place::Nowhere("no release is published yet; tests/chart.rs renders the chart")),
     ("kind ", Place::Nowhere("needs Docker; tests/kind/run does the same with the operator")),
+    ("helm show crds ", Place::Nowhere("tests/chart/crds.rs checks what it prints; applying it needs a cluster")),
     ("helm ", Place::Helm),
     ("kubectl kustomize", Place::Offline),
     ("kubectl krew", Place::Nowhere("krew fetches from the network, and nothing is published yet")),

@@ -1,4 +1,4 @@
-{{- /* The causes with a threshold, from catalog/. Written by tests/chart.rs. */ -}}
+{{- /* The causes with a threshold, from catalog/. Written by tests/chart/settings.rs. */ -}}
 {{- define "shindan.timedCauses" -}}
 - AcmeChallengeFailed
 - AcmeOrderFailed

@@ -1,12 +1,3 @@
-{{- /* Names are fixed, as in deploy/base: pages and commands name them, and one operator is enough for a cluster. */ -}}
-
-{{- define "shindan.subjects" -}}
-subjects:
-- kind: ServiceAccount
-  name: {{ .Values.serviceAccount.name | quote }}
-  namespace: {{ .Release.Namespace | quote }}
-{{- end }}
-
 {{- /* Whether Nodes are read: "true" or nothing. Chosen namespaces alone are no right in the cluster. */ -}}
 {{- define "shindan.nodes" -}}
 {{- if kindIs "bool" .Values.nodes }}{{ if .Values.nodes }}true{{ end }}{{ else if not .Values.namespaces }}true{{ end }}
@@ -67,86 +58,6 @@ rules:
 {{- end }}
 {{- end }}
 
-{{- /* The range of each duration in `config` (a test compares them with src/config.rs): a schema can check the format of a
-duration, but not its range. */ -}}
-{{- define "shindan.durations" -}}
-retention: [1m, 90d]
-leaderElectLeaseDuration: [3s, 1h]
-leaderElectRenewDeadline: [2s, 1h]
-leaderElectRetryPeriod: [1s, 1h]
-unschedulable: [0s, 1d]
-unschedulableScalingUp: [0s, 1d]
-neverReady: [0s, 1d]
-readinessLost: [0s, 1d]
-creating: [0s, 1d]
-creatingPulling: [0s, 1d]
-init: [0s, 1d]
-recoveredNeverStarted: [0s, 1d]
-recoveredRestarting: [0s, 1d]
-eventGrace: [0s, 5m]
-flappingWindow: [1m, 1d]
-flappingStable: [1m, 1d]
-{{- end }}
-
-{{- /* Seconds of 90, "90", "90s", "5m" or "1h30m", as the program reads them. */ -}}
-{{- define "shindan.seconds" -}}
-{{- if kindIs "string" . -}}
-{{- $seconds := 0 -}}
-{{- range regexFindAll "[0-9]+[smhd]?" . -1 -}}
-{{- $unit := get (dict "m" 60 "h" 3600 "d" 86400) (regexFind "[smhd]" .) | default 1 -}}
-{{- $seconds = add $seconds (mul (regexFind "[0-9]+" . | atoi) $unit) -}}
-{{- end -}}
-{{- $seconds -}}
-{{- else -}}
-{{- int64 . -}}
-{{- end -}}
-{{- end }}
-
-{{- /* All errors in `config` that the schema cannot detect: the operator would refuse to start with them. */ -}}
-{{- define "shindan.check" -}}
-{{- $config := .Values.config | default dict -}}
-{{- $wrong := list -}}
-{{- range $name, $range := include "shindan.durations" . | fromYaml -}}
-{{- $value := index $config $name -}}
-{{- if ne nil $value -}}
-{{- $seconds := include "shindan.seconds" $value | int64 -}}
-{{- $least := include "shindan.seconds" (first $range) | int64 -}}
-{{- $most := include "shindan.seconds" (last $range) | int64 -}}
-{{- if or (lt $seconds $least) (gt $seconds $most) -}}
-{{- $wrong = append $wrong (printf "config.%s: %v must be from %s to %s" $name $value (first $range) (last $range)) -}}
-{{- end -}}
-{{- end -}}
-{{- end -}}
-{{- range $cause, $value := $config.thresholds | default dict -}}
-{{- $timed := include "shindan.timedCauses" $ | fromYamlArray -}}
-{{- /* A name with a prefix is that of a rule. */ -}}
-{{- if not (or (contains "/" $cause) (has (lower $cause) ($timed | join "," | lower | splitList ","))) -}}
-{{- $wrong = append $wrong (printf "config.thresholds: %s is no cause with a threshold; the causes with one are: %s" $cause (join ", " $timed)) -}}
-{{- end -}}
-{{- $seconds := include "shindan.seconds" ($value | default 0) | int64 -}}
-{{- if or (lt $seconds 0) (gt $seconds 86400) -}}
-{{- $wrong = append $wrong (printf "config.thresholds.%s: %v must be from 0s to 1d" $cause $value) -}}
-{{- end -}}
-{{- end -}}
-{{- range $name := $config.excludeNamespaces | default list -}}
-{{- if has $name $.Values.namespaces -}}
-{{- $wrong = append $wrong (printf "namespaces and config.excludeNamespaces both name %s" $name) -}}
-{{- end -}}
-{{- end -}}
-{{- $lease := list (dict "name" "LeaseDuration" "default" "10s") (dict "name" "RenewDeadline" "default" "6s") -}}
-{{- $longer := dict -}}
-{{- range append $lease (dict "name" "RetryPeriod" "default" "2s") -}}
-{{- $name := print "config.leaderElect" .name -}}
-{{- $value := index $config (print "leaderElect" .name) | default .default -}}
-{{- $seconds := include "shindan.seconds" $value | int64 -}}
-{{- if and $longer (le $longer.seconds $seconds) -}}
-{{- $wrong = append $wrong (printf "%s (%v) must be longer than %s (%v)" $longer.name $longer.value $name $value) -}}
-{{- end -}}
-{{- $longer = dict "name" $name "value" $value "seconds" $seconds -}}
-{{- end -}}
-{{- if $wrong }}{{ printf "values that the operator does not take:\n- %s" (join "\n- " $wrong) | fail }}{{ end -}}
-{{- end }}
-
 {{- /* What is set in `config`, as variables. The log's format is an argument, as in deploy/base. */ -}}
 {{- define "shindan.env" -}}
 {{- if .Values.namespaces }}
@@ -186,5 +97,12 @@ podAntiAffinity:
     podAffinityTerm:
       topologyKey: kubernetes.io/hostname
       labelSelector:
-        matchLabels: {app.kubernetes.io/name: shindan}
+        matchLabels: {{- include "shindan.selector" . | nindent 10 }}
+{{- end }}
+
+{{- /* A constraint without a selector would count no pod. */ -}}
+{{- define "shindan.spread" -}}
+{{- range .Values.topologySpreadConstraints }}
+- {{- merge (deepCopy .) (dict "labelSelector" (dict "matchLabels" (include "shindan.selector" $ | fromYaml))) | toYaml | nindent 2 }}
+{{- end }}
 {{- end }}

@@ -1,0 +1,132 @@
+//! Invalid values are rejected, with their names and what is allowed.
+
+use crate::refused;
+
+#[test]
+fn invalid_values_are_rejected_with_name_and_range() {
+    let cases: [(&str, &[&str]); 54] = [
+        (
+            r#"config.thresholds={"RegistryTimeuot":"5m"}"#,
+            &["config.thresholds", "RegistryTimeuot is no cause with a threshold", "RegistryTimeout"],
+        ),
+        (r#"resources={"limits":{"memory":"abc"}}"#, &["/resources/limits/memory", "abc"]),
+        (r#"config.ignoreCauses=["OOM Killed"]"#, &["/config/ignoreCauses/0", "OOM Killed"]),
+        (
+            r#"config.thresholds={"OOMKilled":"5m"}"#,
+            &["config.thresholds", "OOMKilled is no cause with a threshold", "RegistryTimeout"],
+        ),
+        (r#"config.selector="a in b""#, &["/config/selector", "a in b"]),
+        (
+            r#"config.thresholds={"RegistryTimeout":"2d"}"#,
+            &["config.thresholds.RegistryTimeout", "2d must be from 0s to 1d"],
+        ),
+        (r#"config.retention="1s""#, &["config.retention", "1s must be from 1m to 90d"]),
+        ("config.eventGrace=301", &["config.eventGrace", "301 must be from 0s to 5m"]),
+        (r#"config.neverReady="soon""#, &["/config/neverReady", "soon"]),
+        ("config.neverReady=1.5", &["/config/neverReady", "got number"]),
+        (
+            r#"config.leaderElectRenewDeadline="10s""#,
+            &["leaderElectLeaseDuration (10s) must be longer than", "leaderElectRenewDeadline"],
+        ),
+        ("config.writeConcurrency=0", &["/config/writeConcurrency", "got 0, want 1"]),
+        ("config.writeConcurrency=257", &["/config/writeConcurrency", "got 257, want 256"]),
+        (r#"config.logFormat="yaml""#, &["/config/logFormat", "'text', 'json'"]),
+        (r#"config.retantion="1h""#, &["/config", "retantion"]),
+        (r#"namespaces=["Not_One"]"#, &["/namespaces/0", "Not_One"]),
+        (r#"nodes="yes""#, &["/nodes", "got string, want"]),
+        ("replicas=-1", &["/replicas", "got -1, want 0"]),
+        (r#"image.digest="sha256:1""#, &["/image/digest", "sha256:1"]),
+        (r#"image.pullPolicy="Sometimes""#, &["/image/pullPolicy", "'IfNotPresent'"]),
+        (
+            r#"podLabels={"app.kubernetes.io/name":"other"}"#,
+            &["podLabels: the chart sets the label app.kubernetes.io/name"],
+        ),
+        (r#"podLabels={"team":"a b"}"#, &["/podLabels/team", "a b"]),
+        (r#"dashboards.labels={"helm.sh/chart":"a"}"#, &["dashboards.labels: the chart sets the label helm.sh/chart"]),
+        (r#"fullnameOverride="Not_One""#, &["/fullnameOverride", "Not_One"]),
+        (r#"nameOverride="-a""#, &["/nameOverride", "-a"]),
+        (r#"image.tag="a b""#, &["/image/tag", "a b"]),
+        (r#"imagePullSecrets=["registry"]"#, &["/imagePullSecrets/0", "got string, want object"]),
+        // Names of version 0.1.
+        (r#"image.pullSecrets=[{"name":"registry"}]"#, &["/image", "pullSecrets"]),
+        (r#"priorityClass={"create":false}"#, &["priorityClass"]),
+        (r#"serviceAccount.nmae="a""#, &["/serviceAccount", "nmae"]),
+        (r#"podSecurityContext={"runAsNonRot":true}"#, &["/podSecurityContext", "runAsNonRot"]),
+        (
+            r#"securityContext={"seccompProfile":{"type":"None"}}"#,
+            &["/securityContext/seccompProfile/type", "RuntimeDefault"],
+        ),
+        (r#"tolerations=[{"effect":"Never"}]"#, &["/tolerations/0/effect", "NoSchedule"]),
+        (r#"affinity={"nodeAfinity":{}}"#, &["/affinity", "nodeAfinity"]),
+        (r#"topologySpreadConstraints=[{"maxSkew":1}]"#, &["/topologySpreadConstraints/0", "whenUnsatisfiable"]),
+        (r#"priorityClassName="High!""#, &["/priorityClassName", "High!"]),
+        (r#"extraArgs=["retention=1h"]"#, &["/extraArgs/0", "retention=1h"]),
+        (r#"extraEnv=[{"name":"A","valeu":"1"}]"#, &["/extraEnv/0", "valeu"]),
+        (
+            r#"extraEnv=[{"name":"A","value":"1","valueFrom":{"fieldRef":{"fieldPath":"spec.nodeName"}}}]"#,
+            &["/extraEnv/0"],
+        ),
+        (r#"extraVolumes=[{"name":"settings"}]"#, &["/extraVolumes/0", "minProperties"]),
+        (
+            r#"extraVolumeMounts=[{"name":"settings","mountPath":"/etc/shindan"}]"#,
+            &["extraVolumeMounts: extraVolumes has no volume settings"],
+        ),
+        (r#"rules.definitions={"a":{"cases":[]}}"#, &["/rules/definitions/a", "cases"]),
+        (
+            r#"rules.definitions={"a":{"causes":[{"cause":"a.example/B"}]}}"#,
+            &["/rules/definitions/a/causes/0", "summary"],
+        ),
+        (r#"rules.definitions={"A_b":{"exceptions":[]}}"#, &["/rules/definitions", "A_b"]),
+        (r#"prometheusRule.alertLabels={"a-b":"c"}"#, &["/prometheusRule/alertLabels", "a-b"]),
+        (r#"config.thresholds={"a b":"1m"}"#, &["/config/thresholds", "a b"]),
+        (r#"rules.kinds=["widgets"]"#, &["/rules/kinds/0", "widgets"]),
+        (r#"metrics.serviceMonitor.interval="30""#, &["/metrics/serviceMonitor/interval", "30"]),
+        (
+            r#"prometheusRule.alertLabels={"severity":"page"}"#,
+            &["prometheusRule.alertLabels: each alert has its own severity"],
+        ),
+        (r#"networkPolicy.metricsFrom=[{"podSelectr":{}}]"#, &["/networkPolicy/metricsFrom/0", "podSelectr"]),
+        (r#"networkPolicy.extraEgress=[{"ports":[{"port":70000}]}]"#, &["/networkPolicy/extraEgress/0/ports/0/port"]),
+        ("networkPolicy.apiServer.cidrs=[]", &["/networkPolicy/apiServer/cidrs", "minItems"]),
+        ("previousLog=true", &["previousLog"]),
+        (r#"annotate=["nodes"]"#, &["/annotate/0", "'pods', 'workloads'"]),
+    ];
+    for (value, texts) in cases {
+        let error = refused(&[value]);
+        assert!(texts.iter().all(|word| error.contains(word)), "{value}: {error}");
+    }
+    let both = refused(&[r#"config.retention="91d""#, r#"config.flappingWindow="59s""#]);
+    assert!(both.contains("config.retention: 91d") && both.contains("config.flappingWindow: 59s"), "{both}");
+}
+
+/// A flag has one value, so `extraArgs` and `extraEnv` cannot set it again.
+#[test]
+fn flags_with_a_value_are_rejected_elsewhere() {
+    for (value, text) in [
+        (r#"extraArgs=["--retention=1h"]"#, "extraArgs: --retention is set by config.retention"),
+        (r#"extraArgs=["--namespace=a"]"#, "extraArgs: --namespace is set by namespaces"),
+        (r#"extraArgs=["--previous-logs"]"#, "extraArgs: --previous-logs is set by previousLogs"),
+        (r#"extraArgs=["--leader-elect"]"#, "extraArgs: --leader-elect is set by the chart"),
+        (
+            r#"extraEnv=[{"name":"SHINDAN_NEVER_READY","value":"1h"}]"#,
+            "extraEnv: SHINDAN_NEVER_READY is set by config.neverReady",
+        ),
+        (
+            r#"extraEnv=[{"name":"RUST_LOG","value":"a"},{"name":"RUST_LOG","value":"b"}]"#,
+            "extraEnv: RUST_LOG is set twice",
+        ),
+    ] {
+        let error = refused(&[value]);
+        assert!(error.contains(text), "{value}: {error}");
+    }
+}
+
+/// An operator without Nodes has no permission in the cluster, and reads no DiagnosisRules.
+#[test]
+fn rules_need_an_operator_that_reads_them() {
+    const RULE: &str = r#"rules.definitions={"quiet":{"exceptions":[{"cause":"AppError","ignore":true}]}}"#;
+    for without in ["nodes=false", r#"namespaces=["a"]"#] {
+        let error = refused(&[RULE, without]);
+        assert!(error.contains("rules.definitions: DiagnosisRules are cluster-scoped"), "{error}");
+    }
+}
