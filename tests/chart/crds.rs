@@ -130,6 +130,13 @@ fn an_upgrade_with_old_crds_is_refused_with_the_command_that_updates_them() {
     assert!(upgrade(old, &["crds.check=false"]).contains(RENDERED));
 }
 
+/// Helm creates CRDs at an installation only.
+#[test]
+fn an_upgrade_without_a_new_crd_is_refused() {
+    let error = upgrade(definitions().split_off(1), &[]);
+    assert!(error.contains(REFUSED) && error.contains("They lack DiagnosisRule."), "{error}");
+}
+
 /// The same CRDs, those of a newer version (after `helm rollback`), and none yet (the first installation) are no obstacle.
 #[test]
 fn an_upgrade_with_current_newer_or_no_crds_is_rendered() {

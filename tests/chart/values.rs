@@ -192,7 +192,10 @@ fn rules_are_installed_with_what_they_read() {
     let all = every();
     let rule = &all["DiagnosisRule /widgets"];
     assert_eq!(rule["apiVersion"], "shindan.dev/v1alpha1");
-    assert_eq!(rule["spec"]["causes"][0]["summary"], "{object.display} is stuck: {{ no template of Helm }}");
+    assert_eq!(
+        rule["spec"]["causes"][0]["summary"],
+        "{object.display} is stuck, and {{{{ this }}}} is no template of Helm"
+    );
     assert_eq!(rule["spec"]["causes"][0]["match"][1]["when"], "resource.spec.replicas > 2");
     assert_eq!(all["DiagnosisRule /quiet-ci"]["spec"]["exceptions"][0]["namespaces"], json!(["ci"]));
     let granted = |all: &Objects, name: &str| -> BTreeSet<String> {

@@ -14,19 +14,21 @@
 {{- end -}}
 {{- end }}
 
-{{- /* What the CRDs of the cluster lack. Helm creates missing CRDs from crds/, and never updates one. The API server drops fields
-that a CRD does not have, so diagnoses would lose them. Without a cluster, `lookup` finds nothing. */ -}}
+{{- /* What the CRDs of the cluster lack. Helm creates those in crds/ at an installation, and neither creates nor updates one at an
+upgrade. The API server drops fields that a CRD does not have, so diagnoses would lose them. Without a cluster, `lookup` finds nothing. */ -}}
 {{- define "shindan.outdated" -}}
 {{- if .Values.crds.check -}}
+{{- $missing := list -}}
+{{- $found := false -}}
 {{- range $file, $_ := .Files.Glob "crds/*.yaml" -}}
 {{- $ours := $.Files.Get $file | fromYaml -}}
 {{- $kind := $ours.spec.names.kind -}}
+{{- with lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" $ours.metadata.name -}}
+{{- $found = true -}}
 {{- $theirs := dict -}}
-{{- $found := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" $ours.metadata.name -}}
-{{- range ($found.spec | default dict).versions -}}
+{{- range .spec.versions -}}
 {{- $_ := set $theirs .name .schema.openAPIV3Schema -}}
 {{- end -}}
-{{- if $found -}}
 {{- range $ours.spec.versions -}}
 {{- if hasKey $theirs .name -}}
 {{- include "shindan.absent" (dict "path" $kind "ours" .schema.openAPIV3Schema "theirs" (get $theirs .name)) -}}
@@ -34,6 +36,13 @@ that a CRD does not have, so diagnoses would lose them. Without a cluster, `look
 {{- print $kind " " .name ", " -}}
 {{- end -}}
 {{- end -}}
+{{- else -}}
+{{- $missing = append $missing $kind -}}
+{{- end -}}
+{{- end -}}
+{{- if and $found .Release.IsUpgrade -}}
+{{- range $missing -}}
+{{- print . ", " -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
