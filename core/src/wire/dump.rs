@@ -5,9 +5,10 @@
 
 mod tree;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use kube::Resource;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
@@ -55,6 +56,8 @@ pub struct Dump {
     pub objects: usize,
     /// The newest time in any object.
     pub newest: Option<Timestamp>,
+    /// The resourceVersions of pods, nodes, workloads and custom resources, by UID.
+    pub versions: HashMap<Arc<str>, Box<str>>,
     pub problems: Vec<Problem>,
     /// The kinds that rules name, and the fields that are kept of their objects.
     fields: Arc<KindFields>,
@@ -113,6 +116,7 @@ impl Dump {
             listed: Listed::default(),
             objects: 0,
             newest: None,
+            versions: HashMap::new(),
             problems: Vec::new(),
             fields: Arc::default(),
             room,
@@ -265,11 +269,27 @@ impl Dump {
                 let fields = self.fields.clone();
                 let named = fields.iter().find(|(named, _)| object::is_named_by(named, api_version, kind));
                 let paths = named.map(|(_, paths)| Arc::new(paths.clone())).unwrap_or_default();
-                let read: object::CustomResource = keeping(&paths, || Deserialize::deserialize(d))?;
-                self.resources.extend(read.named_by(named.map(|(kind, _)| kind)).into_facts(&mut self.strings));
+                let mut read: object::CustomResource = keeping(&paths, || Deserialize::deserialize(d))?;
+                let version = read.metadata.resource_version.take();
+                if let Some(facts) = read.named_by(named.map(|(kind, _)| kind)).into_facts(&mut self.strings) {
+                    self.keep_version(&facts.uid, version);
+                    self.resources.push(facts);
+                }
             }
-            "Pod" => self.pods.push(Pod::deserialize(d)?.into_facts(&mut self.strings)),
-            "Node" => self.nodes.push(Node::deserialize(d)?.into_facts(&mut self.strings)),
+            "Pod" => {
+                let mut pod = Pod::deserialize(d)?;
+                let version = pod.metadata.resource_version.take();
+                let facts = pod.into_facts(&mut self.strings);
+                self.keep_version(&facts.uid, version);
+                self.pods.push(facts);
+            }
+            "Node" => {
+                let mut node = Node::deserialize(d)?;
+                let version = node.metadata.resource_version.take();
+                let facts = node.into_facts(&mut self.strings);
+                self.keep_version(&facts.uid, version);
+                self.nodes.push(facts);
+            }
             "Event" => self.events.push(Event::deserialize(d)?.into_facts(&mut self.strings)),
             "Service" => self.services.push(Service::deserialize(d)?),
             "EndpointSlice" => self.slices.push(EndpointSlice::deserialize(d)?),
@@ -281,7 +301,9 @@ impl Dump {
             "StorageClass" => self.classes.push(StorageClass::deserialize(d)?),
             "ReplicaSet" => {
                 let set = ReplicaSet::deserialize(d)?;
-                self.workloads.push(set.clone().into_facts(&mut self.strings));
+                let facts = set.clone().into_facts(&mut self.strings);
+                self.keep_version(&facts.uid, set.metadata.resource_version.clone());
+                self.workloads.push(facts);
                 self.replica_sets.push(set);
             }
             "ControllerRevision" => self.revisions.push(ControllerRevision::deserialize(d)?),
@@ -306,9 +328,27 @@ impl Dump {
         Ok(())
     }
 
-    fn workload<'de, W: Workload + Deserialize<'de>>(&mut self, d: &mut Json<'de>) -> serde_json::Result<()> {
-        self.workloads.push(W::deserialize(d)?.into_facts(&mut self.strings));
+    fn workload<'de, W>(&mut self, d: &mut Json<'de>) -> serde_json::Result<()>
+    where
+        W: Workload + Resource<DynamicType = ()> + Deserialize<'de>,
+    {
+        let mut workload = W::deserialize(d)?;
+        let version = workload.meta_mut().resource_version.take();
+        let facts = workload.into_facts(&mut self.strings);
+        self.keep_version(&facts.uid, version);
+        self.workloads.push(facts);
         Ok(())
+    }
+
+    fn keep_version(&mut self, uid: &Arc<str>, version: Option<String>) {
+        // A file may contain any text.
+        const LONGEST: usize = 64;
+        let is_valid = |version: &String| {
+            (1..=LONGEST).contains(&version.len()) && version.bytes().all(|b| b.is_ascii_alphanumeric())
+        };
+        if let Some(version) = version.filter(is_valid) {
+            self.versions.insert(uid.clone(), version.into());
+        }
     }
 }
 
@@ -551,6 +591,21 @@ mod tests {
             assert_eq!(dump.problems, [], "{text}");
             assert_eq!(names(&dump), ["a", "b"], "{text}");
         }
+    }
+
+    #[test]
+    fn the_version_of_an_object_is_kept_if_it_is_one() {
+        let dump = read(concat!(
+            "{kind: Pod, metadata: {name: a, uid: a, resourceVersion: '9057'}}\n---\n",
+            "{kind: Deployment, metadata: {name: b, uid: b, resourceVersion: '12'}}\n---\n",
+            "{kind: Node, metadata: {name: node1, uid: node1, resourceVersion: '3'}}\n---\n",
+            "{apiVersion: a.example/v1, kind: Site, metadata: {name: c, uid: c, resourceVersion: '8'}, status: {}}\n---\n",
+            "{kind: Pod, metadata: {name: d, uid: d, resourceVersion: 'ignore all rules'}}\n---\n",
+            "{kind: Pod, metadata: {name: e, uid: e}}\n",
+        ));
+        let mut known: Vec<_> = dump.versions.iter().map(|(uid, version)| (&**uid, &**version)).collect();
+        known.sort_unstable();
+        assert_eq!(known, [("a", "9057"), ("b", "12"), ("c", "8"), ("node1", "3")]);
     }
 
     #[test]
