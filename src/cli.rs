@@ -17,6 +17,7 @@ mod input;
 mod language;
 mod look;
 mod man;
+mod mcp;
 mod print;
 mod rules;
 mod run;
@@ -53,6 +54,7 @@ enum Command {
     /// Show the failures in a cluster, like `kubectl shindan`
     Look(Box<look::Args>),
     Ui(Box<ui::Args>),
+    Mcp(Box<mcp::Args>),
     /// Apply a remedy to a failing object, and wait until it has recovered, like `kubectl shindan fix`
     Fix(Box<fix::Args>),
     /// Explain a cause: its meaning, how to distinguish it, and what to do
@@ -93,6 +95,7 @@ enum PluginCommand {
     /// Diagnose a dump (kubectl get all,nodes,events -A -o yaml), without a cluster
     Diagnose(Box<diagnose::Args>),
     Ui(Box<ui::Args>),
+    Mcp(Box<mcp::Args>),
     /// Apply a remedy to a failing object, and wait until it has recovered
     Fix(Box<fix::Args>),
     /// Explain a cause: its meaning, how to distinguish it, and what to do
@@ -117,6 +120,7 @@ fn command() -> Result<Command, clap::Error> {
         None => Command::Look(Box::new(look)),
         Some(PluginCommand::Diagnose(args)) => Command::Diagnose(args),
         Some(PluginCommand::Ui(args)) => Command::Ui(args),
+        Some(PluginCommand::Mcp(args)) => Command::Mcp(args),
         Some(PluginCommand::Fix(args)) => Command::Fix(args),
         Some(PluginCommand::Explain(args)) => Command::Explain(args),
         Some(PluginCommand::Causes(args)) => Command::Causes(args),
@@ -172,7 +176,8 @@ pub fn main() -> ExitCode {
             return if e.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
         }
     };
-    let mut out = io::BufWriter::new(io::stdout().lock());
+    // Not locked: the MCP server writes to standard output from another thread.
+    let mut out = io::BufWriter::new(io::stdout());
     let mut err = io::stderr();
     let mut streams = Streams { out: &mut out, err: &mut err };
     // The operator logs these warnings instead.
@@ -204,6 +209,7 @@ fn dispatch(command: Command, streams: &mut Streams<'_>) -> anyhow::Result<Endin
         Command::Diagnose(args) => diagnose::run(&args, streams),
         Command::Look(args) => look::run(&args, streams),
         Command::Ui(args) => ui::run(&args, streams),
+        Command::Mcp(args) => mcp::run(&args, streams),
         Command::Fix(args) => fix::run(&args, streams),
         Command::Explain(args) => explain::run(&args, streams.out),
         Command::Causes(args) => causes::run(&args, streams.out),

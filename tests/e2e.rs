@@ -24,6 +24,8 @@ mod healthy;
 mod identity;
 #[path = "e2e/manifests.rs"]
 mod manifests;
+#[path = "e2e/mcp.rs"]
+mod mcp;
 #[cfg(feature = "e2e-long")]
 #[path = "e2e/network_policy.rs"]
 mod network_policy;

@@ -20,13 +20,32 @@ pub(super) struct DumpArgs {
     /// the prefix of kubectl logs --prefix
     #[arg(long, value_name = "FILE|DIR")]
     pub(super) logs: Vec<PathBuf>,
-    /// Maximum size of a file. The content of files takes at most twice as much memory
-    #[arg(long, env = "SHINDAN_MAX_INPUT", value_name = "SIZE", default_value = "512Mi", value_parser = Size::parse)]
-    max_input: Size,
+    #[command(flatten)]
+    pub(super) max_input: MaxInput,
     /// Diagnose as of this time (RFC 3339), with thresholds [default: the newest time in the input, as a snapshot: failures
     /// reported by the scheduler or a registry have no threshold]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = moment)]
     pub(super) at: Option<Timestamp>,
+}
+
+/// How much is read.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(super) struct MaxInput {
+    /// Maximum size of a file. The content of files takes at most twice as much memory
+    #[arg(long, env = "SHINDAN_MAX_INPUT", value_name = "SIZE", default_value = "512Mi", value_parser = Size::parse)]
+    max_input: Size,
+}
+
+impl std::fmt::Display for MaxInput {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.max_input.fmt(f)
+    }
+}
+
+impl MaxInput {
+    pub(super) fn input(self) -> Input {
+        Input::of_at_most(self.max_input)
+    }
 }
 
 fn moment(text: &str) -> Result<Timestamp, String> {
@@ -49,7 +68,7 @@ pub(super) struct Judged {
 impl DumpArgs {
     /// Reads files and logs. Returns an error if there are no objects.
     pub(super) fn read(&self, files: &[PathBuf]) -> anyhow::Result<Input> {
-        let mut input = Input::of_at_most(self.max_input);
+        let mut input = self.max_input.input();
         for file in files {
             input.read(file);
         }
@@ -82,7 +101,7 @@ impl DumpArgs {
     }
 
     /// Diagnoses the input. Keeps the diagnoses of `namespace`, if given.
-    pub(super) fn judge(&self, input: Input, thresholds: Thresholds, namespace: Option<&str>) -> Judged {
+    pub(super) fn judge(&self, mut input: Input, thresholds: Thresholds, namespace: Option<&str>) -> Judged {
         let now = match self.at.or(input.dump.newest) {
             Some(now) => now,
             // Manifests that were never applied contain no times, so no threshold can pass.
@@ -90,8 +109,9 @@ impl DumpArgs {
         };
         let thresholds = if self.at.is_some() { thresholds } else { thresholds.for_snapshot() };
         let view = View { has_all_pods: spans_namespaces(&input.dump), ..View::from(thresholds) };
+        let versions = std::mem::take(&mut input.dump.versions);
         let report = offline::diagnose(input.dump, input.logs, now, view);
-        let mut found = Found::of_writes(report.pods, report.nodes_and_workloads);
+        let mut found = Found::of_writes(report.pods, report.nodes_and_workloads).with_versions(&versions);
         let shown = |of: &str| namespace.is_none_or(|only| only == of);
         found.pods.retain(|write| shown(&write.key.namespace));
         // A node is in no namespace.

@@ -107,19 +107,19 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
 
 /// A failing object, and what its diagnosis advises.
 #[derive(Debug)]
-struct Failing {
+pub(super) struct Failing {
     /// `Deployment/web`.
-    subject: String,
-    namespace: String,
-    cause: String,
-    summary: String,
-    remedies: Vec<Remedy>,
+    pub(super) subject: String,
+    pub(super) namespace: String,
+    pub(super) cause: String,
+    pub(super) summary: String,
+    pub(super) remedies: Vec<Remedy>,
 }
 
 /// A remedy, and what the API server answers to it.
-struct Offer<'r> {
-    remedy: &'r Remedy,
-    state: State,
+pub(super) struct Offer<'r> {
+    pub(super) remedy: &'r Remedy,
+    pub(super) state: State,
 }
 
 async fn fix(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
@@ -190,14 +190,18 @@ async fn question<'a>(args: &Args, clients: &'a Clients) -> anyhow::Result<Quest
     if asked.is_of_nodes() {
         bail!("a node is not changed from here: `kubectl shindan {}` shows what to do", args.subjects.join(" "));
     }
-    let question = Question::new(clients, Some(namespace), asked, thresholds(args), limit).await?;
-    let question = Question { here: true, ..question };
+    diagnosed_now(Question::new(clients, Some(namespace), asked, thresholds(args), limit).await?)
+}
+
+/// The question with an answer that is made now, because remedies depend on the present object. An error if the object does
+/// not exist.
+pub(super) fn diagnosed_now(question: Question<'_>) -> anyhow::Result<Question<'_>> {
     question.deletion_notes(&Found::default())?;
-    Ok(question)
+    Ok(Question { here: true, ..question })
 }
 
 /// The workloads that fail, and the failing pods that belong to none or were named.
-fn failing(found: &Found, asked: &Asked) -> Vec<Failing> {
+pub(super) fn failing(found: &Found, asked: &Asked) -> Vec<Failing> {
     let of = |subject: String, namespace: &str, head: &Head| Failing {
         subject,
         namespace: namespace.to_owned(),
@@ -228,13 +232,13 @@ fn failing(found: &Found, asked: &Asked) -> Vec<Failing> {
 
 /// Whether a failing object may be changed. Who names only objects on the path of a request does not expect a change of the
 /// workload behind them.
-fn is_meant(of: &Failing, asked: &Asked) -> bool {
+pub(super) fn is_meant(of: &Failing, asked: &Asked) -> bool {
     let kind = of.subject.split_once('/').map_or("", |(kind, _)| kind);
     !asked.is_only_of_routes() || NetworkKind::diagnosed().any(|known| known.as_str() == kind)
 }
 
 /// The workload as an argument: `Deployment/web`, `certificate.cert-manager.io/web`.
-fn argument(workload: &WorkloadRef) -> String {
+pub(super) fn argument(workload: &WorkloadRef) -> String {
     let group = workload.api_version.split_once('/').map_or("", |(group, _)| group);
     if is_custom_group(group) {
         return format!("{}.{group}/{}", workload.kind.to_ascii_lowercase(), workload.name);
@@ -264,7 +268,9 @@ async fn recovers(
     let mut diagnosed: Option<Failing> = None;
     for _ in 0..ATTEMPTS {
         let of = diagnosed.as_ref().unwrap_or(object);
-        let offers = offers(args, &objects, of, &values).await?;
+        let (namespace, cause) = (&*of.namespace, &*of.cause);
+        let trial = Trial { objects: &objects, namespace, cause, values: &values, force: args.force };
+        let offers = offers(&trial, &of.remedies).await?;
         print_offers(of, &offers, streams)?;
         let Some(number) = chosen(args, &offers)? else {
             writeln!(streams.err, "{}: no remedy was applied{}. Nothing was changed.", of.subject, next_step(&offers))?;
@@ -321,15 +327,9 @@ async fn of_one<'a>(args: &Args, clients: &'a Clients, of: &Failing) -> anyhow::
 }
 
 /// Tries each remedy with a dry run.
-async fn offers<'f>(
-    args: &Args,
-    objects: &Objects<'_>,
-    of: &'f Failing,
-    values: &BTreeMap<String, String>,
-) -> anyhow::Result<Vec<Offer<'f>>> {
-    let trial = Trial { objects, namespace: &of.namespace, cause: &of.cause, values, force: args.force };
+pub(super) async fn offers<'r>(trial: &Trial<'_>, remedies: &'r [Remedy]) -> anyhow::Result<Vec<Offer<'r>>> {
     let mut offers = Vec::new();
-    for remedy in &of.remedies {
+    for remedy in remedies {
         offers.push(Offer { remedy, state: trial.of(remedy).await? });
     }
     Ok(offers)

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::Write;
+use std::sync::Arc;
 
 use anyhow::Context;
 use serde::Serialize;
@@ -10,7 +11,7 @@ use shindan_core::api::{
     PodDiagnosis, PodDiagnosisSpec, PodDiagnosisStatus, Severity, WorkloadDiagnosis, WorkloadDiagnosisSpec,
     WorkloadDiagnosisStatus,
 };
-use shindan_core::facts::{ObjectKey, Timestamp};
+use shindan_core::facts::{ObjectKey, Timestamp, WorkloadKey};
 use shindan_core::message::text;
 use shindan_core::reconcile::{DiagnosisKey, Object, Record, Write as Planned};
 
@@ -39,6 +40,23 @@ pub(super) enum Form {
 pub(super) struct Found {
     pub(super) pods: Vec<OfPod>,
     pub(super) nodes_and_workloads: Vec<OfNodeOrWorkload>,
+    versions: HashMap<DiagnosisKey, Version>,
+}
+
+/// The resourceVersion of the object that a diagnosis was read from.
+#[derive(Debug, Clone)]
+enum Version {
+    /// The diagnosis that the operator wrote.
+    Diagnosis(String),
+    /// The diagnosed object.
+    Object(Box<str>),
+}
+
+/// A node or a workload with its pods, or a pod whose workload has no diagnosis.
+#[derive(Debug, Clone)]
+pub(super) enum Entry<'f> {
+    NodeOrWorkload(&'f OfNodeOrWorkload, Vec<&'f OfPod>),
+    Pod(&'f OfPod),
 }
 
 #[derive(Debug, Clone)]
@@ -66,6 +84,14 @@ impl NodeOrWorkload {
         match self {
             Self::Node(_, status) => &status.head,
             Self::Workload(_, status) => &status.head,
+        }
+    }
+
+    /// The UID of the node or workload.
+    fn uid(&self) -> &String {
+        match self {
+            Self::Node(spec, _) => &spec.node_uid,
+            Self::Workload(spec, _) => &spec.workload_uid,
         }
     }
 
@@ -111,13 +137,57 @@ struct Row {
 impl Found {
     /// The diagnoses that the operator has written.
     pub(super) fn of_records(records: Vec<Record>) -> Self {
-        Self::of(records.into_iter().map(|record| (record.key, record.object)))
+        let version = |record: &Record| (record.key.clone(), Version::Diagnosis(record.resource_version.clone()));
+        let versions = records.iter().map(version).collect();
+        Self { versions, ..Self::of(records.into_iter().map(|record| (record.key, record.object))) }
     }
 
     /// The diagnoses that the operator would write.
     pub(super) fn of_writes(pods: Vec<Planned>, nodes_and_workloads: Vec<Planned>) -> Self {
         let writes = pods.into_iter().chain(nodes_and_workloads);
         Self::of(writes.map(|Planned { key, object, .. }| (key, object)))
+    }
+
+    /// With the resourceVersions of the diagnosed objects, by UID.
+    pub(super) fn with_versions(mut self, of_uids: &HashMap<Arc<str>, Box<str>>) -> Self {
+        let of_pods = self.pods.iter().map(|of| (DiagnosisKey::of_pod(of.key.clone()), &of.spec.pod_uid));
+        let others = self.nodes_and_workloads.iter().map(|of| (of.key.clone(), of.object.uid()));
+        let known = of_pods.chain(others).filter_map(|(key, uid)| Some((key, of_uids.get(uid.as_str())?)));
+        self.versions = known.map(|(key, version)| (key, Version::Object(version.clone()))).collect();
+        self
+    }
+
+    /// What a diagnosis was read from: `PodDiagnosis/web-1@77`, or the diagnosed object `object` with its version.
+    pub(super) fn source(&self, key: &DiagnosisKey, object: &str) -> String {
+        match self.versions.get(key) {
+            Some(Version::Diagnosis(version)) => format!("{}/{}@{version}", key.kind.as_str(), key.object.name),
+            Some(Version::Object(version)) => format!("{object}@{version}"),
+            None => object.to_owned(),
+        }
+    }
+
+    /// Groups the pods under their workloads.
+    pub(super) fn entries(&self) -> Vec<Entry<'_>> {
+        let mut pods: BTreeMap<WorkloadKey, Vec<&OfPod>> = BTreeMap::new();
+        let mut bare = Vec::new();
+        for pod in &self.pods {
+            match &pod.spec.workload {
+                Some(own) => pods.entry(WorkloadKey::of(own, &pod.key.namespace)).or_default().push(pod),
+                None => bare.push(pod),
+            }
+        }
+        let mut entries = Vec::new();
+        for of in &self.nodes_and_workloads {
+            let own = match &of.object {
+                NodeOrWorkload::Workload(spec, _) => {
+                    pods.remove(&WorkloadKey::of(&spec.workload, &of.key.object.namespace))
+                }
+                NodeOrWorkload::Node(..) => None,
+            };
+            entries.push(Entry::NodeOrWorkload(of, own.unwrap_or_default()));
+        }
+        entries.extend(pods.into_values().flatten().chain(bare).map(Entry::Pod));
+        entries
     }
 
     fn of(objects: impl Iterator<Item = (DiagnosisKey, Object)>) -> Self {
@@ -184,6 +254,9 @@ impl Found {
     pub(super) fn add(&mut self, more: Self) {
         let known: HashSet<ObjectKey> = self.pods.iter().map(|of| of.key.clone()).collect();
         self.pods.extend(more.pods.into_iter().filter(|of| !known.contains(&of.key)));
+        for (key, version) in more.versions {
+            self.versions.entry(key).or_insert(version);
+        }
         let known: HashSet<DiagnosisKey> = self.nodes_and_workloads.iter().map(|of| of.key.clone()).collect();
         self.nodes_and_workloads.extend(more.nodes_and_workloads.into_iter().filter(|of| !known.contains(&of.key)));
     }

@@ -71,6 +71,11 @@ impl Input {
         }
     }
 
+    /// Reads a text that was passed instead of a file.
+    pub(super) fn read_text(&mut self, text: &str) {
+        self.expect_objects("the text has no Kubernetes objects", |input| input.text("text", text.as_bytes()));
+    }
+
     /// Reads one argument of `--logs`. The pods must be read before.
     pub(super) fn read_logs(&mut self, path: &Path) {
         let is_folder = path.is_dir();

@@ -18,8 +18,9 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
+pub(super) use self::below::Below;
 pub(super) use self::connection::Connection;
-pub(super) use self::gather::{By, Gathered, Question, resolve, selected};
+pub(super) use self::gather::{By, Gathered, Question, is_place, resolve, selected, types_of_rules};
 pub(super) use self::subject::Asked;
 pub(super) use self::wait::{Waited, wait};
 use shindan_core::facts::Timestamp;

@@ -15,7 +15,7 @@ use hyper_util::client::legacy::Builder;
 use hyper_util::rt::TokioExecutor;
 use kube::Client;
 use kube::client::ConfigExt;
-use kube::config::{AuthInfo, Config, KubeConfigOptions, Kubeconfig, KubeconfigError};
+use kube::config::{AuthInfo, Config, ExecInteractiveMode, KubeConfigOptions, Kubeconfig, KubeconfigError};
 use tower::{BoxError, ServiceBuilder};
 
 use super::call::{self, Failure};
@@ -45,6 +45,16 @@ pub struct Target {
     /// User of the kubeconfig, in place of the context's.
     pub user: Option<String>,
     pub instead: Instead,
+    /// Whether a program that provides credentials must not ask the user: standard input may belong to a protocol.
+    pub forbids_prompts: bool,
+}
+
+impl Target {
+    /// The same target, without questions to the user.
+    #[must_use]
+    pub fn without_prompts(self) -> Self {
+        Self { forbids_prompts: true, ..self }
+    }
 }
 
 /// Values of command-line flags that override the kubeconfig.
@@ -188,6 +198,9 @@ impl ClientError {
 pub async fn connect(target: &Target) -> Result<Clients, ClientError> {
     let mut config = config(target).await?;
     target.instead.change(&mut config)?;
+    if let Some(exec) = config.auth_info.exec.as_mut().filter(|_| target.forbids_prompts) {
+        exec.interactive_mode = Some(ExecInteractiveMode::Never);
+    }
     config.headers.push((USER_AGENT, HeaderValue::from_static(AGENT)));
     let (server, namespace) = (config.cluster_url.to_string(), config.default_namespace.clone());
     let setup = |source| ClientError::Setup { server: server.clone(), source };

@@ -19,6 +19,11 @@ pub(in crate::cli) struct Step {
 }
 
 impl Step {
+    /// What it changes: `Deployment web`.
+    pub(in crate::cli) fn what(&self) -> String {
+        self.change.to_string()
+    }
+
     pub(super) fn changes_nothing(&self) -> bool {
         let both = self.before.as_ref().zip(self.after.as_ref());
         both.is_some_and(|(before, after)| object::shown(before) == object::shown(after))

@@ -12,7 +12,7 @@ use crate::cli::found::{NodeOrWorkload, OfNodeOrWorkload, OfPod};
 
 /// Pods, workloads and custom resources below the requested custom resources.
 #[derive(Debug, Default)]
-pub(super) struct Below {
+pub(in crate::cli) struct Below {
     pods: BTreeSet<ObjectKey>,
     workloads: BTreeSet<WorkloadKey>,
 }

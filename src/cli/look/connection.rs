@@ -104,6 +104,7 @@ impl Connection {
                 tls_server_name: self.tls_server_name.clone(),
                 insecure_skip_tls_verify: self.insecure_skip_tls_verify,
             },
+            forbids_prompts: false,
         }
     }
 }

@@ -62,7 +62,7 @@ struct Seen {
 }
 
 /// The installed types of custom resources that added rules name.
-pub(super) async fn types_of_rules(client: &Client, limit: Duration) -> Result<Vec<ResourceType>, Failure> {
+pub(in crate::cli) async fn types_of_rules(client: &Client, limit: Duration) -> Result<Vec<ResourceType>, Failure> {
     let catalog = rules::catalog::current();
     if catalog.fields().is_empty() {
         return Ok(Vec::new());
@@ -438,7 +438,7 @@ impl Question<'_> {
     }
 
     /// Same as [`Self::judge`], with the names that would improve the remedies.
-    fn judge_once(&self, snapshot: Snapshot, now: Timestamp) -> (Judged, BTreeSet<NamesOf>) {
+    fn judge_once(&self, mut snapshot: Snapshot, now: Timestamp) -> (Judged, BTreeSet<NamesOf>) {
         // Failures of replaced pods are reported only if such a pod was requested.
         let includes_replaced = match &self.asked {
             Asked::These(subjects) => subjects.iter().all(|subject| subject.kind == Kind::Pod),
@@ -451,8 +451,9 @@ impl Question<'_> {
             includes_replaced,
             includes_unreported: matches!(self.asked, Asked::These(_)),
         };
+        let versions = std::mem::take(&mut snapshot.dump.versions);
         let report = offline::diagnose(snapshot.dump, Logs::default(), now, view);
-        let mut found = Found::of_writes(report.pods, report.nodes_and_workloads);
+        let mut found = Found::of_writes(report.pods, report.nodes_and_workloads).with_versions(&versions);
         if let Some(namespace) = &self.namespace {
             let includes_nodes = self.includes_nodes();
             found.pods.retain(|pod| self.is_in_place(&pod.key.namespace));
@@ -535,7 +536,7 @@ async fn gone(
 }
 
 /// Checks that the namespace exists, because a misspelled one would have no failures.
-pub(super) async fn is_place(client: &Client, namespace: &str, limit: Duration) -> anyhow::Result<()> {
+pub(in crate::cli) async fn is_place(client: &Client, namespace: &str, limit: Duration) -> anyhow::Result<()> {
     match snapshot::namespace(client, namespace, limit).await {
         Ok(Place::There | Place::Going) => Ok(()),
         Ok(Place::Missing) => bail!("there is no namespace {namespace}"),

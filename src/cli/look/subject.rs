@@ -267,7 +267,7 @@ impl Asked {
     }
 
     /// Keeps only the requested diagnoses, and those of objects that requested custom resources control.
-    pub(super) fn keep(&self, found: &mut Found, below: &Below) {
+    pub(in crate::cli) fn keep(&self, found: &mut Found, below: &Below) {
         match self {
             Self::All => {}
             Self::OwnStatus => {

@@ -1,12 +1,12 @@
 //! Overview of all failures: a row for each workload, node, and pod whose workload has no diagnosis.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::cli::found::NodeOrWorkload;
 use askama::Template;
 use shindan_core::api::{DiagnosisState, Head, Severity};
-use shindan_core::facts::{Timestamp, WorkloadKey};
+use shindan_core::facts::Timestamp;
 use shindan_core::language::Language;
 use shindan_core::language::{phrase, translate};
 
@@ -15,7 +15,7 @@ use super::link::Subject;
 use super::section::Section;
 use super::words::{When, badge, class, clean};
 use super::{Frame, Seen};
-use crate::cli::found::{OfNodeOrWorkload, OfPod};
+use crate::cli::found::{Entry, OfNodeOrWorkload, OfPod};
 
 /// Maximum number of rows, which keeps the page usable.
 const MOST: usize = 500;
@@ -139,28 +139,11 @@ fn title(rows: &[Row], language: Language) -> String {
 }
 
 fn rows(seen: Seen<'_>) -> Vec<Row> {
-    let mut pods: BTreeMap<WorkloadKey, Vec<&OfPod>> = BTreeMap::new();
-    let mut bare = Vec::new();
-    for pod in &seen.found.pods {
-        match &pod.spec.workload {
-            Some(own) => pods.entry(WorkloadKey::of(own, &pod.key.namespace)).or_default().push(pod),
-            None => bare.push(pod),
-        }
-    }
-    let mut rows = Vec::new();
-    for of in &seen.found.nodes_and_workloads {
-        let own = match &of.object {
-            NodeOrWorkload::Workload(spec, _) => {
-                pods.remove(&WorkloadKey::of(&spec.workload, &of.key.object.namespace))
-            }
-            NodeOrWorkload::Node(..) => None,
-        };
-        rows.push(Row::of_node_or_workload(of, &own.unwrap_or_default(), seen));
-    }
-    // If the workload has no diagnosis, its pods are listed.
-    let alone = pods.into_values().flatten().chain(bare);
-    rows.extend(alone.map(|pod| Row::of_pod(pod, seen)));
-    rows
+    let row = |entry| match entry {
+        Entry::NodeOrWorkload(of, pods) => Row::of_node_or_workload(of, &pods, seen),
+        Entry::Pod(pod) => Row::of_pod(pod, seen),
+    };
+    seen.found.entries().into_iter().map(row).collect()
 }
 
 impl Row {

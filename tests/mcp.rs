@@ -1,0 +1,16 @@
+//! `shindan mcp`: an agent that uses the SDK, against a mock API server.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
+
+#[path = "mcp/agent.rs"]
+mod agent;
+#[path = "mcp/answers.rs"]
+mod answers;
+#[path = "mcp/bounds.rs"]
+mod bounds;
+#[path = "mcp/cluster.rs"]
+mod cluster;
+#[path = "mcp/errors.rs"]
+mod errors;
+#[path = "mcp/untrusted.rs"]
+mod untrusted;
