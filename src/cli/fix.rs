@@ -150,8 +150,7 @@ async fn fix(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
         writeln!(streams.err, "Not failing yet. {}.", gathered.unready.join(". "))?;
         return Ok(Ending::PodsFail);
     }
-    let commands = || failing.iter().flat_map(|of| &of.remedies).filter_map(|remedy| remedy.command.as_deref());
-    if let Some((name, _)) = args.set.iter().find(|(name, _)| !commands().any(|of| of.contains(&format!("<{name}>")))) {
+    if let Some(name) = unused_value(&failing, args.set.iter().map(|(name, _)| name)) {
         bail!("no remedy has a value <{name}>; without --set, the remedies are listed with the values that they need");
     }
     let mut ending = Ending::Good;
@@ -198,6 +197,12 @@ async fn question<'a>(args: &Args, clients: &'a Clients) -> anyhow::Result<Quest
 pub(super) fn diagnosed_now(question: Question<'_>) -> anyhow::Result<Question<'_>> {
     question.deletion_notes(&Found::default())?;
     Ok(Question { here: true, ..question })
+}
+
+/// The first name of a value that no command has as a placeholder.
+pub(super) fn unused_value<'n>(failing: &[Failing], mut names: impl Iterator<Item = &'n String>) -> Option<&'n String> {
+    let commands = || failing.iter().flat_map(|of| &of.remedies).filter_map(|remedy| remedy.command.as_deref());
+    names.find(|name| !commands().any(|of| of.contains(&format!("<{name}>"))))
 }
 
 /// The workloads that fail, and the failing pods that belong to none or were named.

@@ -62,6 +62,13 @@ async fn an_unknown_object_is_not_healthy() {
         );
     }
     agent.call("explain_failure", json!({"object": "pod/web"})).await.good();
+    let arguments = json!({"object": "pod/web", "values": {"TAGG": "1.27"}});
+    let [kind, _, message] = agent.call("check_fix", arguments).await.error();
+    assert_eq!(
+        (&*kind, message.contains("no remedy has a placeholder <TAGG>")),
+        ("wrong arguments", true),
+        "{message}"
+    );
 }
 
 #[tokio::test]

@@ -122,6 +122,11 @@ impl Cluster {
             // What fails because of another object is not fixed here: the explanation names that object.
             return explanation::answer(seen(&gathered, now, &gathered.notes), &object, &gathered.unready);
         };
+        if let Some(name) = fix::unused_value(std::slice::from_ref(of), values.keys()) {
+            return Err(
+                Wrong(format!("values: no remedy has a placeholder <{name}>; leave out values to see them")).into()
+            );
+        }
         let objects = Objects { client: &clients.write, limit: self.limit };
         let (namespace, cause) = (&*of.namespace, &*of.cause);
         let trial = Trial { objects: &objects, namespace, cause, values: &values, force: false };
