@@ -1,5 +1,6 @@
 //! The README of the Helm chart has the table of values.yaml, and valid links.
 
+use std::fmt::Write as _;
 use std::fs;
 
 use crate::pages::anchors;
@@ -86,7 +87,7 @@ fn a_values_file_is_understood() {
 fn table() -> String {
     let mut made = String::new();
     for (name, rows) in sections(&fs::read_to_string(root().join(VALUES)).unwrap()) {
-        made += &format!("### {name}\n\n| value | default | |\n|---|---|---|\n");
+        writeln!(made, "### {name}\n\n| value | default | |\n|---|---|---|").unwrap();
         for Row { path, default, text } in rows {
             let row = format!("| `{path}` | {default} | {} |\n", text.replace('|', "\\|"));
             made += &row.replace("  ", " ");
