@@ -3,6 +3,7 @@
 //! Commands write to a given `io::Write`, so that tests can check the output and a closed pipe (`| head`) ends a
 //! command without an error.
 
+mod bug_report;
 mod cause_files;
 mod causes;
 mod complete;
@@ -17,6 +18,7 @@ mod input;
 mod language;
 mod look;
 mod man;
+mod markdown;
 mod print;
 mod rules;
 mod run;
@@ -53,6 +55,8 @@ enum Command {
     /// Show the failures in a cluster, like `kubectl shindan`
     Look(Box<look::Args>),
     Ui(Box<ui::Args>),
+    /// Write the objects of a namespace or of a workload for a bug report, without secrets, like `kubectl shindan dump`
+    Dump(Box<bug_report::Args>),
     /// Apply a remedy to a failing object, and wait until it has recovered, like `kubectl shindan fix`
     Fix(Box<fix::Args>),
     /// Explain a cause: its meaning, how to distinguish it, and what to do
@@ -93,6 +97,8 @@ enum PluginCommand {
     /// Diagnose a dump (kubectl get all,nodes,events -A -o yaml), without a cluster
     Diagnose(Box<diagnose::Args>),
     Ui(Box<ui::Args>),
+    /// Write the objects of a namespace or of a workload for a bug report, without secrets
+    Dump(Box<bug_report::Args>),
     /// Apply a remedy to a failing object, and wait until it has recovered
     Fix(Box<fix::Args>),
     /// Explain a cause: its meaning, how to distinguish it, and what to do
@@ -117,6 +123,7 @@ fn command() -> Result<Command, clap::Error> {
         None => Command::Look(Box::new(look)),
         Some(PluginCommand::Diagnose(args)) => Command::Diagnose(args),
         Some(PluginCommand::Ui(args)) => Command::Ui(args),
+        Some(PluginCommand::Dump(args)) => Command::Dump(args),
         Some(PluginCommand::Fix(args)) => Command::Fix(args),
         Some(PluginCommand::Explain(args)) => Command::Explain(args),
         Some(PluginCommand::Causes(args)) => Command::Causes(args),
@@ -204,6 +211,7 @@ fn dispatch(command: Command, streams: &mut Streams<'_>) -> anyhow::Result<Endin
         Command::Diagnose(args) => diagnose::run(&args, streams),
         Command::Look(args) => look::run(&args, streams),
         Command::Ui(args) => ui::run(&args, streams),
+        Command::Dump(args) => bug_report::run(&args, streams),
         Command::Fix(args) => fix::run(&args, streams),
         Command::Explain(args) => explain::run(&args, streams.out),
         Command::Causes(args) => causes::run(&args, streams.out),
