@@ -567,7 +567,7 @@ fn a_dump_that_cannot_be_made_is_an_error_and_leaves_no_file() {
 /// The time in the head of a dump is the one of its diagnosis, with thresholds.
 #[test]
 fn a_dump_is_diagnosed_as_of_the_time_in_its_head() {
-    let young = format!("# judged-at: 2026-11-21T09:00:00Z\n{PENDING}");
+    let young = format!("# Written by shindan dump 0.1.0\n# judged-at: 2026-11-21T09:00:00Z\n{PENDING}");
     assert_eq!(out(&shindan(&["diagnose", "-f", "-", "-o", "name"], &young)), "");
     let later = shindan(&["diagnose", "-f", "-", "-o", "name", "--at", "2026-11-21T09:30:00Z"], &young);
     assert_eq!(out(&later), "poddiagnosis.shindan.dev/waits\n", "--at takes precedence");

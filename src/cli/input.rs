@@ -17,6 +17,9 @@ const LOGS: [&str; 2] = ["log", "txt"];
 /// Maximum bytes of a saved log that are read, from its end.
 const LOG_MAX: u64 = 64 << 20;
 
+/// The beginning of a file of `shindan dump`.
+const HEAD: &str = "# Written by shindan dump ";
+
 /// A maximum size of a file in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Size(pub(super) usize);
@@ -144,8 +147,11 @@ impl Input {
             return;
         }
         let text = as_text(bytes);
-        let judged_at = fixture::directives(&text, "judged-at").find_map(|(_, time)| time.parse().ok());
-        self.judged_at = self.judged_at.max(judged_at);
+        // The heads of fixtures have such a line too.
+        if text.starts_with(HEAD) {
+            let judged_at = fixture::directives(&text, "judged-at").find_map(|(_, time)| time.parse().ok());
+            self.judged_at = self.judged_at.max(judged_at);
+        }
         self.dump.read(&text);
         drop(text);
         for problem in self.dump.problems.drain(..) {
