@@ -3,6 +3,7 @@
 //! Commands write to a given `io::Write`, so that tests can check the output and a closed pipe (`| head`) ends a
 //! command without an error.
 
+mod bug_report;
 mod cause_files;
 mod causes;
 mod complete;
@@ -17,6 +18,7 @@ mod input;
 mod language;
 mod look;
 mod man;
+mod markdown;
 mod mcp;
 mod print;
 mod rules;
@@ -55,6 +57,8 @@ enum Command {
     Look(Box<look::Args>),
     Ui(Box<ui::Args>),
     Mcp(Box<mcp::Args>),
+    /// Write the objects of a namespace or of a workload for a bug report, without secrets, like `kubectl shindan dump`
+    Dump(Box<bug_report::Args>),
     /// Apply a remedy to a failing object, and wait until it has recovered, like `kubectl shindan fix`
     Fix(Box<fix::Args>),
     /// Explain a cause: its meaning, how to distinguish it, and what to do
@@ -96,6 +100,8 @@ enum PluginCommand {
     Diagnose(Box<diagnose::Args>),
     Ui(Box<ui::Args>),
     Mcp(Box<mcp::Args>),
+    /// Write the objects of a namespace or of a workload for a bug report, without secrets
+    Dump(Box<bug_report::Args>),
     /// Apply a remedy to a failing object, and wait until it has recovered
     Fix(Box<fix::Args>),
     /// Explain a cause: its meaning, how to distinguish it, and what to do
@@ -121,6 +127,7 @@ fn command() -> Result<Command, clap::Error> {
         Some(PluginCommand::Diagnose(args)) => Command::Diagnose(args),
         Some(PluginCommand::Ui(args)) => Command::Ui(args),
         Some(PluginCommand::Mcp(args)) => Command::Mcp(args),
+        Some(PluginCommand::Dump(args)) => Command::Dump(args),
         Some(PluginCommand::Fix(args)) => Command::Fix(args),
         Some(PluginCommand::Explain(args)) => Command::Explain(args),
         Some(PluginCommand::Causes(args)) => Command::Causes(args),
@@ -210,6 +217,7 @@ fn dispatch(command: Command, streams: &mut Streams<'_>) -> anyhow::Result<Endin
         Command::Look(args) => look::run(&args, streams),
         Command::Ui(args) => ui::run(&args, streams),
         Command::Mcp(args) => mcp::run(&args, streams),
+        Command::Dump(args) => bug_report::run(&args, streams),
         Command::Fix(args) => fix::run(&args, streams),
         Command::Explain(args) => explain::run(&args, streams.out),
         Command::Causes(args) => causes::run(&args, streams.out),

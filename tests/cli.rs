@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// A pod with a missing image tag, which fails without a threshold.
@@ -538,6 +538,38 @@ fn a_page_that_cannot_be_served_is_an_error_at_the_start() {
     assert!(err(&done).contains("the kubeconfig has no user nix"), "{}", err(&done));
     let help = shindan(&["ui", "--help"], "");
     assert!(out(&help).contains("No browser is started") && out(&help).contains("--port"), "{}", out(&help));
+}
+
+#[test]
+fn a_dump_that_cannot_be_made_is_an_error_and_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let there = file(&folder, "there.yaml", "kind: List\n");
+    let there = there.to_str().unwrap();
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", server.local_addr().unwrap());
+    drop(server);
+    let new = folder.path().join("new.yaml");
+    let new = new.to_str().unwrap();
+    for (args, error) in [
+        (&["-o", there][..], "there.yaml exists: name another file, or remove it"),
+        (&["deploy"], "give the names of the objects too, as in deploy/web"),
+        (&["deploy/web", "-o", new, "--server", &address], &address),
+    ] {
+        let done = shindan(&[&["dump"], args].concat(), "");
+        assert_eq!((done.status.code(), out(&done)), (Some(1), ""), "{args:?}");
+        assert!(err(&done).contains(error), "{args:?}: {}", err(&done));
+    }
+    assert_eq!(std::fs::read_to_string(there).unwrap(), "kind: List\n");
+    assert!(!Path::new(new).exists());
+}
+
+/// The time in the head of a dump is the one of its diagnosis, with thresholds.
+#[test]
+fn a_dump_is_diagnosed_as_of_the_time_in_its_head() {
+    let young = format!("# Written by shindan dump 0.1.0\n# judged-at: 2026-11-21T09:00:00Z\n{PENDING}");
+    assert_eq!(out(&shindan(&["diagnose", "-f", "-", "-o", "name"], &young)), "");
+    let later = shindan(&["diagnose", "-f", "-", "-o", "name", "--at", "2026-11-21T09:30:00Z"], &young);
+    assert_eq!(out(&later), "poddiagnosis.shindan.dev/waits\n", "--at takes precedence");
 }
 
 #[test]

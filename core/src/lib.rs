@@ -14,6 +14,7 @@ pub mod message;
 pub mod offline;
 pub mod outbox;
 pub mod reconcile;
+pub mod redact;
 pub mod rules;
 pub mod signals;
 pub mod state;

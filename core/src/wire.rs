@@ -32,7 +32,7 @@ use crate::facts::Labels;
 
 pub use capture::keeping;
 pub use claim::{PersistentVolumeClaim, StorageClass, unbound_claims};
-pub use dump::{Dump, Problem};
+pub use dump::{Dump, Problem, fields_read};
 pub use dynamic::{Dynamic, HasMetadata};
 pub use event::Event;
 pub use named::NamedObject;

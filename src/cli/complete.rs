@@ -54,6 +54,9 @@ fn offer(words: &[String], plugin: &Command) -> Offer {
             let causes = known().map(|known| described(known.cause, &known.explain(Language::English).meaning));
             Offer { candidates: starting(causes, partial), then: NO_FILES }
         }
+        Some("dump" | "fix") => {
+            Offer { candidates: starting(kinds().map(|kind| format!("{kind}/")), partial), then: NO_FILES | NO_SPACE }
+        }
         Some(_) => nothing(),
         None => {
             let kinds: Vec<String> = starting(kinds().map(|kind| format!("{kind}/")), partial);

@@ -53,6 +53,7 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
         holds(&input.dump, namespace)?;
     }
     let is_partly = !input.problems.is_empty();
+    let has_time = args.dump.time(&input).is_some();
     let only_manifests = input.dump.pods.is_empty() && !input.dump.workloads.is_empty();
     let owners_are_missing = input.dump.workloads.is_empty() && input.dump.pods.iter().any(|pod| pod.owner.is_some());
     let shown = |of: &str| namespace.is_none_or(|only| only == of);
@@ -77,7 +78,7 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
                 "Manifests of workloads contain no pods. Dump the cluster with `kubectl get all,nodes,events -A -o yaml`."
             )?;
         }
-        if wake.is_some() && args.dump.at.is_none() {
+        if wake.is_some() && !has_time {
             writeln!(
                 streams.err,
                 "Diagnosed as of {now}, the newest time in the input. Some pods may still have been starting then; \

@@ -22,8 +22,8 @@ pub(super) struct DumpArgs {
     pub(super) logs: Vec<PathBuf>,
     #[command(flatten)]
     pub(super) max_input: MaxInput,
-    /// Diagnose as of this time (RFC 3339), with thresholds [default: the newest time in the input, as a snapshot: failures
-    /// reported by the scheduler or a registry have no threshold]
+    /// Diagnose as of this time (RFC 3339), with thresholds [default: the time in the head of a file of shindan dump, else
+    /// the newest time in the input, as a snapshot: failures reported by the scheduler or a registry have no threshold]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, value_parser = moment)]
     pub(super) at: Option<Timestamp>,
 }
@@ -100,14 +100,19 @@ impl DumpArgs {
         warnings
     }
 
+    /// The time as of which the input is diagnosed with thresholds, if one was given.
+    pub(super) fn time(&self, input: &Input) -> Option<Timestamp> {
+        self.at.or(input.judged_at)
+    }
+
     /// Diagnoses the input. Keeps the diagnoses of `namespace`, if given.
     pub(super) fn judge(&self, mut input: Input, thresholds: Thresholds, namespace: Option<&str>) -> Judged {
-        let now = match self.at.or(input.dump.newest) {
+        let now = match self.time(&input).or(input.dump.newest) {
             Some(now) => now,
             // Manifests that were never applied contain no times, so no threshold can pass.
             None => Timestamp::UNIX_EPOCH,
         };
-        let thresholds = if self.at.is_some() { thresholds } else { thresholds.for_snapshot() };
+        let thresholds = if self.time(&input).is_some() { thresholds } else { thresholds.for_snapshot() };
         let view = View { has_all_pods: spans_namespaces(&input.dump), ..View::from(thresholds) };
         let versions = std::mem::take(&mut input.dump.versions);
         let report = offline::diagnose(input.dump, input.logs, now, view);
@@ -122,7 +127,7 @@ impl DumpArgs {
 
 /// Whether running pods are of more than one namespace. Every cluster has pods in kube-system: if they are missing, the
 /// dump is of one namespace and the free resources of nodes are unknown.
-fn spans_namespaces(dump: &Dump) -> bool {
+pub(super) fn spans_namespaces(dump: &Dump) -> bool {
     let mut namespaces = dump.pods.iter().filter(|pod| pod.node_name.is_some()).map(|pod| &pod.key.namespace);
     let first = namespaces.next();
     first.is_none_or(|first| namespaces.any(|other| other != first))

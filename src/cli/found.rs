@@ -15,8 +15,8 @@ use shindan_core::facts::{ObjectKey, Timestamp, WorkloadKey};
 use shindan_core::message::text;
 use shindan_core::reconcile::{DiagnosisKey, Object, Record, Write as Planned};
 
-use super::print;
 use super::tree::{self, Reading, Style};
+use super::{markdown, print};
 
 /// An output format other than the tree: a table, or objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -33,6 +33,8 @@ pub(super) enum Form {
     Yaml,
     /// poddiagnosis.shindan.dev/NAME and so on
     Name,
+    /// Markdown for a post-mortem: timeline, cause, evidence, impact, and how it ended
+    Md,
 }
 
 /// Diagnoses that the operator has written or would write.
@@ -266,7 +268,7 @@ impl Found {
         self.pods.iter().any(OfPod::fails) || self.nodes_and_workloads.iter().any(OfNodeOrWorkload::fails)
     }
 
-    /// Writes the diagnoses in a format. `reading` is used by the tree only.
+    /// Writes the diagnoses in a format. `reading` is used by texts for people only.
     pub(super) fn write(
         &self,
         form: Form,
@@ -276,6 +278,7 @@ impl Found {
     ) -> anyhow::Result<()> {
         match form {
             Form::Tree => tree::write(self, reading, Style::of_stdout(), now, out)?,
+            Form::Md => markdown::write(self, reading.language, now, out)?,
             Form::Table | Form::Wide => self.tables(form == Form::Wide, now, out)?,
             Form::Json => {
                 serde_json::to_writer_pretty(&mut *out, &self.list()).context("the list cannot be written as JSON")?;

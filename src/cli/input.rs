@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use shindan_core::facts::{format_bytes, parse_bytes};
+use shindan_core::facts::{Timestamp, format_bytes, parse_bytes};
+use shindan_core::fixture;
 use shindan_core::message::text;
 use shindan_core::offline::Logs;
 use shindan_core::rules::catalog;
@@ -16,9 +17,12 @@ const LOGS: [&str; 2] = ["log", "txt"];
 /// Maximum bytes of a saved log that are read, from its end.
 const LOG_MAX: u64 = 64 << 20;
 
+/// The beginning of a file of `shindan dump`.
+const HEAD: &str = "# Written by shindan dump ";
+
 /// A maximum size of a file in bytes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Size(usize);
+pub(super) struct Size(pub(super) usize);
 
 impl Size {
     /// Parses a quantity such as `512Mi`.
@@ -39,6 +43,8 @@ impl std::fmt::Display for Size {
 pub(super) struct Input {
     pub(super) dump: Dump,
     pub(super) logs: Logs,
+    /// The time at which `shindan dump` wrote a file, from its head. Of several files, the last one.
+    pub(super) judged_at: Option<Timestamp>,
     /// One line each.
     pub(super) problems: Vec<String>,
     most: Size,
@@ -49,7 +55,7 @@ impl Input {
     pub(super) fn of_at_most(most: Size) -> Self {
         let fields = catalog::current().fields().clone();
         let dump = Dump::within(most.0.saturating_mul(2)).keeping(fields);
-        Self { dump, logs: Logs::default(), problems: Vec::new(), most }
+        Self { dump, logs: Logs::default(), judged_at: None, problems: Vec::new(), most }
     }
 
     /// Reads one argument of `-f`.
@@ -145,7 +151,14 @@ impl Input {
                 .push(format!("{name}: not read: the files before it have reached the memory limit of --max-input"));
             return;
         }
-        self.dump.read(&as_text(bytes));
+        let text = as_text(bytes);
+        // The heads of fixtures have such a line too.
+        if text.starts_with(HEAD) {
+            let judged_at = fixture::directives(&text, "judged-at").find_map(|(_, time)| time.parse().ok());
+            self.judged_at = self.judged_at.max(judged_at);
+        }
+        self.dump.read(&text);
+        drop(text);
         for problem in self.dump.problems.drain(..) {
             let message = text::line(&problem.message, 300);
             self.problems.push(format!("{name}: document {}, line {}: {message}", problem.document, problem.line));

@@ -8,7 +8,7 @@ mod own_status;
 mod standing;
 mod subject;
 #[cfg(test)]
-mod testing;
+pub(in crate::cli) mod testing;
 #[cfg(test)]
 mod tests;
 mod wait;
@@ -141,17 +141,11 @@ async fn look(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> 
 
 async fn question<'a>(args: &Args, asked: Asked, clients: &'a Clients) -> anyhow::Result<Question<'a>> {
     let limit = args.connection.limit();
-    // An empty value counts as not set, for scripts with an unset variable.
-    let named = args.namespace.clone().filter(|name| !name.is_empty());
-    let namespace = named.unwrap_or_else(|| clients.namespace.clone());
-    let namespace = Some(namespace).filter(|_| !args.all_namespaces && !asked.is_cluster_scoped());
-    let subjects = asked.subjects();
-    if args.all_namespaces && !subjects.is_empty() && !asked.is_cluster_scoped() {
+    if args.all_namespaces && !asked.subjects().is_empty() && !asked.is_cluster_scoped() {
         bail!("a name needs a single namespace: use -n instead of -A");
     }
-    if let Some(namespace) = namespace.as_deref().filter(|_| subjects.is_empty()) {
-        gather::is_place(&clients.write, namespace, limit).await?;
-    }
+    let namespace =
+        if args.all_namespaces { None } else { place(args.namespace.as_deref(), &asked, clients, limit).await? };
     let asked = match &args.selector {
         Some(labels) => Asked::Pods(gather::selected(&clients.write, namespace.as_deref(), labels, limit).await?),
         None => asked,
@@ -159,6 +153,24 @@ async fn question<'a>(args: &Args, asked: Asked, clients: &'a Clients) -> anyhow
     let thresholds = args.thresholds.thresholds().in_language(args.language.language());
     let question = Question::new(clients, namespace, asked, thresholds, limit).await?;
     Ok(Question { here: args.here || !args.rules.is_empty(), ended: args.ended, shows_progress: true, ..question })
+}
+
+/// The namespace of the requested objects. `None`: they have none.
+pub(super) async fn place(
+    named: Option<&str>,
+    asked: &Asked,
+    clients: &Clients,
+    limit: Duration,
+) -> anyhow::Result<Option<String>> {
+    if asked.is_cluster_scoped() {
+        return Ok(None);
+    }
+    // An empty value counts as not set, for scripts with an unset variable.
+    let namespace = named.filter(|name| !name.is_empty()).unwrap_or(&clients.namespace);
+    if asked.subjects().is_empty() {
+        gather::is_place(&clients.write, namespace, limit).await?;
+    }
+    Ok(Some(namespace.to_owned()))
 }
 
 async fn wait_for(args: &Args, question: &Question<'_>, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {

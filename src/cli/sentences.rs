@@ -1,10 +1,13 @@
 //! Sentences common to the tree and the page.
 
-use shindan_core::api::{Restarts, ServiceImpact};
+use shindan_core::api::{Restarts, Run, ServiceImpact, TemplateChange};
 use shindan_core::facts::{Timestamp, seconds_between};
 use shindan_core::language::Language;
 use shindan_core::language::{phrase, translate};
 use shindan_core::message::text;
+
+/// Longest reason of a termination.
+const REASON: usize = 200;
 
 /// The remaining endpoints of a Service.
 pub(super) fn service(service: &ServiceImpact, language: Language) -> String {
@@ -50,4 +53,46 @@ pub(super) fn restarts(restarts: &Restarts, now: Timestamp, language: Language) 
     };
     text.extend(back_off.chain(next).chain(unseen));
     text
+}
+
+/// `exit 137 (SIGKILL, OOMKilled)`.
+pub(super) fn exit(run: &Run, language: Language) -> String {
+    let numbered = || run.signal.map(|signal| translate!(language, "signal {signal}", "シグナル {signal}", signal));
+    let signal = signal(run).map(str::to_owned).or_else(numbered);
+    let reason = Some(text::line(&run.reason, REASON)).filter(|reason| !reason.is_empty() && reason != "Error");
+    let beside: Vec<String> = signal.into_iter().chain(reason).collect();
+    let code = translate!(language, "exit {code}", "終了コード {code}", code = run.exit_code);
+    if beside.is_empty() { code } else { format!("{code} ({})", beside.join(", ")) }
+}
+
+/// Name of the signal that terminated a run.
+pub(super) fn signal(run: &Run) -> Option<&'static str> {
+    match run.signal.unwrap_or(run.exit_code - 128) {
+        1 => Some("SIGHUP"),
+        2 => Some("SIGINT"),
+        3 => Some("SIGQUIT"),
+        4 => Some("SIGILL"),
+        6 => Some("SIGABRT"),
+        7 => Some("SIGBUS"),
+        8 => Some("SIGFPE"),
+        9 => Some("SIGKILL"),
+        11 => Some("SIGSEGV"),
+        13 => Some("SIGPIPE"),
+        15 => Some("SIGTERM"),
+        _ => None,
+    }
+}
+
+/// A difference between the failing template and the last good one.
+pub(super) fn change(change: &TemplateChange, language: Language) -> String {
+    let none = phrase!(language, "(none)", "(なし)");
+    let side = |value: &Option<String>| value.clone().unwrap_or_else(|| none.to_owned());
+    translate!(
+        language,
+        "changed: {field}: {before} -> {after}",
+        "変更: {field}: {before} -> {after}",
+        field = change.field,
+        before = side(&change.before),
+        after = side(&change.after)
+    )
 }

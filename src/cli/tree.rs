@@ -60,8 +60,7 @@ pub(super) fn write(
 ) -> io::Result<()> {
     let Reading { detail, language } = reading;
     let mut tree = Tree { detail, language, style, now, out };
-    let mut blocks = blocks(found);
-    blocks.sort_by_key(Block::order);
+    let blocks = blocks(found);
     let namespaces: BTreeSet<&str> = blocks.iter().map(|block| block.namespace).collect();
     let with_namespace = namespaces.iter().filter(|namespace| !namespace.is_empty()).count() > 1;
     let mut last = None;
@@ -82,10 +81,10 @@ pub(super) fn write(
 }
 
 /// A node, a workload with its pods, or pods without a diagnosed workload.
-struct Block<'a> {
-    namespace: &'a str,
-    node_or_workload: Option<&'a OfNodeOrWorkload>,
-    pods: Vec<&'a OfPod>,
+pub(super) struct Block<'a> {
+    pub(super) namespace: &'a str,
+    pub(super) node_or_workload: Option<&'a OfNodeOrWorkload>,
+    pub(super) pods: Vec<&'a OfPod>,
 }
 
 impl Block<'_> {
@@ -111,7 +110,7 @@ fn is_active(pod: &OfPod) -> bool {
 }
 
 /// Groups each pod under its workload if that has a diagnosis. Pods of a workload without one form a block.
-fn blocks(found: &Found) -> Vec<Block<'_>> {
+pub(super) fn blocks(found: &Found) -> Vec<Block<'_>> {
     let mut of_workloads: BTreeMap<WorkloadKey, Block<'_>> = BTreeMap::new();
     let mut blocks = Vec::new();
     for of in &found.nodes_and_workloads {
@@ -135,6 +134,7 @@ fn blocks(found: &Found) -> Vec<Block<'_>> {
         }
     }
     blocks.extend(of_workloads.into_values());
+    blocks.sort_by_key(Block::order);
     blocks
 }
 
@@ -297,16 +297,7 @@ impl Tree<'_> {
         }
         if self.detail == Detail::Full {
             for change in &status.template_changes {
-                let none = phrase!(self.language, "(none)", "(なし)");
-                let side = |value: &Option<String>| value.clone().unwrap_or_else(|| none.to_owned());
-                let text = translate!(
-                    self.language,
-                    "changed: {field}: {before} -> {after}",
-                    "変更: {field}: {before} -> {after}",
-                    field = change.field,
-                    before = side(&change.before),
-                    after = side(&change.after)
-                );
+                let text = sentences::change(change, self.language);
                 self.text(trunk, "", &text, Some(Paint::Faint))?;
             }
             // Evidence from pods is shown at the pods.
@@ -474,7 +465,7 @@ impl<'a> Title<'a> {
 }
 
 /// Groups pods that fail alike in the same container, the largest group first.
-fn alike<'a>(pods: &[&'a OfPod]) -> Vec<Vec<&'a OfPod>> {
+pub(super) fn alike<'a>(pods: &[&'a OfPod]) -> Vec<Vec<&'a OfPod>> {
     let mut groups: BTreeMap<(&str, &str, Option<&str>), Vec<&OfPod>> = BTreeMap::new();
     for pod in pods {
         let status = &pod.status;

@@ -28,6 +28,7 @@ use super::call::{self, Listed, Pages};
 
 /// A kind to list.
 struct Kind {
+    api_version: fn() -> Cow<'static, str>,
     name: fn() -> Cow<'static, str>,
     plural: fn() -> Cow<'static, str>,
     path: fn(Option<&str>) -> String,
@@ -39,6 +40,7 @@ struct Kind {
 impl Kind {
     const fn of<K: Resource<DynamicType = ()>>(without: &'static str) -> Self {
         Self {
+            api_version: || K::api_version(&()),
             name: || K::kind(&()),
             plural: || K::plural(&()),
             path: |namespace| K::url_path(&(), namespace),
@@ -114,6 +116,22 @@ pub struct Progress<'a> {
     pub left: u64,
 }
 
+/// An object of a list as the API server sent it, without its type.
+#[derive(Debug, Clone, Copy)]
+pub struct Item<'a> {
+    pub api_version: &'a str,
+    pub kind: &'a str,
+    pub json: &'a RawValue,
+}
+
+/// The type of the objects of a list.
+#[derive(Clone, Copy)]
+struct Type<'t> {
+    api_version: &'t str,
+    kind: &'t str,
+    plural: &'t str,
+}
+
 /// Settings of a snapshot.
 pub struct Lister<'a> {
     pub client: &'a Client,
@@ -125,6 +143,8 @@ pub struct Lister<'a> {
     pub with_routes: bool,
     pub custom: CustomTypes<'a>,
     pub progress: &'a (dyn Fn(Progress<'_>) + Sync),
+    /// Receives each object.
+    pub each: &'a (dyn Fn(Item<'_>) + Sync),
 }
 
 impl std::fmt::Debug for Lister<'_> {
@@ -205,20 +225,22 @@ impl Lister<'_> {
         fields: Option<&str>,
         dump: &mut Dump,
     ) -> Result<(), Failure> {
-        let (name, plural) = ((kind.name)(), (kind.plural)());
+        let (api_version, name, plural) = ((kind.api_version)(), (kind.name)(), (kind.plural)());
+        let of = Type { api_version: &api_version, kind: &name, plural: &plural };
         let add = |dump: &mut Dump, items: &[Box<RawValue>]| dump.read_items(&name, items);
-        self.list_at(&plural, &kind.path(namespace), fields, dump, add).await
+        self.list_at(of, &kind.path(namespace), fields, dump, add).await
     }
 
     /// Lists the objects of a path, and adds each page with `add`.
     async fn list_at(
         &self,
-        plural: &str,
+        of: Type<'_>,
         path: &str,
         fields: Option<&str>,
         dump: &mut Dump,
         add: impl Fn(&mut Dump, &[Box<RawValue>]),
     ) -> Result<(), Failure> {
+        let Type { api_version, kind, plural } = of;
         let mut params = ListParams::default().limit(PAGE);
         params.field_selector = fields.map(ToOwned::to_owned);
         let mut pages = Pages::<Box<RawValue>>::new(self.client, path, params, self.limit);
@@ -230,6 +252,7 @@ impl Lister<'_> {
                 )));
             };
             add(dump, &items);
+            items.iter().for_each(|json| (self.each)(Item { api_version, kind, json }));
             listed += u64::try_from(items.len()).unwrap_or(0);
             (self.progress)(Progress { plural, listed, left: pages.left() });
         }

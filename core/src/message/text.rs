@@ -37,6 +37,30 @@ pub(super) fn lines(text: &str) -> Cow<'_, str> {
     masked(lines.join("\n").into())
 }
 
+/// The text with its secrets masked and otherwise as it is, with its lines and their indentation, so that a diagnosis
+/// reads it as the original. Of a very long text, the middle is left out.
+pub fn without_secrets(text: &str) -> Cow<'_, str> {
+    let read = both_ends(text, READ_MAX);
+    let read = without_keys(&read);
+    let lines: Vec<Cow<'_, str>> = read.split('\n').map(line_without_secrets).collect();
+    // Some secrets stand in the line after their name.
+    let masked = masked(lines.join("\n").into());
+    if *masked == *text { text.into() } else { masked.into_owned().into() }
+}
+
+fn line_without_secrets(line: &str) -> Cow<'_, str> {
+    let clean = one_line(line);
+    let is_hidden = |c: char| (c.is_control() && c != '\t') || is_invisible(c);
+    match secrets::mask(&clean) {
+        // Spaces matter: a stack trace is recognized by its indentation.
+        Cow::Borrowed(_) if !line.contains(is_hidden) => line.into(),
+        masked => {
+            let rest = line.trim_start_matches([' ', '\t']);
+            format!("{}{masked}", &line[..line.len() - rest.len()]).into()
+        }
+    }
+}
+
 fn masked(text: Cow<'_, str>) -> Cow<'_, str> {
     match secrets::mask(&text) {
         Cow::Owned(masked) => masked.into(),
@@ -233,6 +257,21 @@ mod tests {
         assert_eq!(line("DB_PASSWORD=hunter2 MY-API_KEY: zzz1234", 99), "DB_PASSWORD=*** MY-API_KEY: ***");
         assert_eq!(line("Authorization: Bearer abcdefgh12345", 99), "Authorization: Bearer ***");
         assert_eq!(line(r#"{"password": "s3cr3t", "n": 1}"#, 99), r#"{"password": "***", "n": 1}"#);
+    }
+
+    #[test]
+    fn text_without_secrets_keeps_its_lines() {
+        for (text, expected) in [
+            ("Traceback:\n  File \"a.py\"\n    raise  Error", "Traceback:\n  File \"a.py\"\n    raise  Error"),
+            ("a\n\ttoken=abcdef12345\nb", "a\n\ttoken=***\nb"),
+            ("pass\u{200b}word=hunter2 \u{1b}[31mred", "pass word=hunter2 red"),
+            ("password:\u{1b}[0m hunter2", "password: ***"),
+        ] {
+            assert_eq!(without_secrets(text), expected, "{text:?}");
+        }
+        let long = format!("{} token=abc{} end", "x ".repeat(20_000), "d".repeat(99));
+        let short = without_secrets(&long);
+        assert!(short.len() < 17_000 && short.ends_with("token=*** end"), "{short}");
     }
 
     #[test]

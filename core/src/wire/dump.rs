@@ -3,6 +3,7 @@
 //! An unreadable document becomes a [`Problem`] and affects no other. Only one object of a list is in memory at a time,
 //! besides the text and the facts.
 
+mod fields;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -12,7 +13,6 @@ use kube::Resource;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
-use serde_json::de::StrRead;
 use serde_json::value::RawValue;
 
 use super::{
@@ -22,6 +22,8 @@ use super::{
 };
 use crate::facts::route::{Listed, NetworkObject};
 use crate::facts::{EventFacts, KindFields, NamedKind, NamesOf, NodeFacts, PodFacts, Timestamp, WorkloadFacts};
+
+pub use fields::fields_read;
 
 /// Maximum depth of nested lists.
 const NESTED: usize = 16;
@@ -90,9 +92,6 @@ impl Default for Dump {
         Self::within(usize::MAX)
     }
 }
-
-/// JSON text, from which objects are read.
-type Json<'de> = serde_json::Deserializer<StrRead<'de>>;
 
 impl Dump {
     /// Creates a dump whose objects take about `room` bytes at most. Objects beyond that are a [`Problem`].
@@ -262,7 +261,7 @@ impl Dump {
         }
     }
 
-    fn object(&mut self, api_version: &str, kind: &str, d: &mut Json<'_>) -> serde_json::Result<()> {
+    fn object<'de, D: Deserializer<'de>>(&mut self, api_version: &str, kind: &str, d: D) -> Result<(), D::Error> {
         room::spend(room::OBJECT)?;
         match kind {
             _ if object::is_custom(api_version) => {
@@ -307,19 +306,19 @@ impl Dump {
                 self.replica_sets.push(set);
             }
             "ControllerRevision" => self.revisions.push(ControllerRevision::deserialize(d)?),
-            "Deployment" => self.workload::<Deployment>(d)?,
-            "StatefulSet" => self.workload::<StatefulSet>(d)?,
-            "DaemonSet" => self.workload::<DaemonSet>(d)?,
-            "Job" => self.workload::<Job>(d)?,
-            "CronJob" => self.workload::<CronJob>(d)?,
-            "ReplicationController" => self.workload::<ReplicationController>(d)?,
+            "Deployment" => self.workload::<Deployment, D>(d)?,
+            "StatefulSet" => self.workload::<StatefulSet, D>(d)?,
+            "DaemonSet" => self.workload::<DaemonSet, D>(d)?,
+            "Job" => self.workload::<Job, D>(d)?,
+            "CronJob" => self.workload::<CronJob, D>(d)?,
+            "ReplicationController" => self.workload::<ReplicationController, D>(d)?,
             _ => self.network.extend(route::read(kind, d)?),
         }
         self.objects += usize::from(!kind.is_empty());
         Ok(())
     }
 
-    fn named(&mut self, kind: &str, d: &mut Json<'_>) -> serde_json::Result<()> {
+    fn named<'de, D: Deserializer<'de>>(&mut self, kind: &str, d: D) -> Result<(), D::Error> {
         let object = NamedObject::deserialize(d)?;
         let Some(kind) = NamedKind::named_so(kind) else { return Ok(()) };
         let (objects, keys) = object.places(kind);
@@ -328,9 +327,10 @@ impl Dump {
         Ok(())
     }
 
-    fn workload<'de, W>(&mut self, d: &mut Json<'de>) -> serde_json::Result<()>
+    fn workload<'de, W, D>(&mut self, d: D) -> Result<(), D::Error>
     where
         W: Workload + Resource<DynamicType = ()> + Deserialize<'de>,
+        D: Deserializer<'de>,
     {
         let mut workload = W::deserialize(d)?;
         let version = workload.meta_mut().resource_version.take();

@@ -358,6 +358,11 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Obj<T> {
     }
 }
 
+/// An object of which only the presence matters.
+#[derive(Debug, Clone, Copy, Default, serde::Deserialize)]
+#[serde(default)]
+pub(super) struct Nothing {}
+
 /// A list of objects. Elements of another shape are dropped.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct List<T>(pub(super) Vec<T>);

@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use super::Interner;
-use super::lenient::{Dict, Flag, Int, List, Name, Obj, Text, Texts, Time};
+use super::lenient::{Dict, Flag, Int, List, Name, Nothing, Obj, Text, Texts, Time};
 use crate::facts::{
     ARGO_CD_TRACKING, Carried, Condition, DIAGNOSIS, HELM_RELEASE, IGNORE, MACHINE_CONFIG, MACHINE_CONFIG_REASON,
     Manager, NEVER_READY_AFTER, ObjectKey, Overrides, Owner, Timestamp,
@@ -51,16 +51,6 @@ struct Meta<M: Default> {
     managed_fields: M,
 }
 
-/// Whether a key is present. The value of a field in `managedFields` is empty.
-#[derive(Debug, Clone, Copy, Default)]
-struct Present(bool);
-
-impl<'de> Deserialize<'de> for Present {
-    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        IgnoredAny::deserialize(d).map(|_| Self(true))
-    }
-}
-
 /// An entry of `managedFields` of a Node.
 #[derive(Debug, Clone, Default, serde::Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -81,14 +71,14 @@ struct ManagedFields {
 #[serde(default)]
 struct ManagedSpec {
     #[serde(rename = "f:unschedulable")]
-    unschedulable: Present,
+    unschedulable: Obj<Nothing>,
 }
 
 impl Managed {
     /// The entry, if its manager cordoned the node.
     fn of_cordon(self) -> Option<ManagedFieldsEntry> {
         let fields = self.fields_v1.or_default().spec.or_default();
-        fields.unschedulable.0.then(|| ManagedFieldsEntry {
+        fields.unschedulable.0.map(|_| ManagedFieldsEntry {
             manager: self.manager.non_empty(),
             time: self.time.real().map(MetaTime),
             ..ManagedFieldsEntry::default()

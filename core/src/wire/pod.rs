@@ -9,7 +9,7 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 
-use super::lenient::{Amounts, AppProbers, Dict, ExitCode, Flag, Int, List, Name, Obj, Text, Texts, Time};
+use super::lenient::{Amounts, AppProbers, Dict, ExitCode, Flag, Int, List, Name, Nothing, Obj, Text, Texts, Time};
 use super::meta::{self, WireCondition};
 use super::probe::Probe;
 use super::{Interner, istio};
@@ -312,11 +312,6 @@ impl From<VolumeMount> for facts::Mount {
         Self { volume: mount.name.0, path: mount.mount_path.0, sub_path: mount.sub_path.0 }
     }
 }
-
-/// An object of which only the presence matters.
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-#[serde(default)]
-struct Nothing {}
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]

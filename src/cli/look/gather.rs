@@ -1,6 +1,7 @@
 //! Collects the diagnoses: those that the operator wrote, or new ones made locally.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -11,6 +12,7 @@ use shindan_core::case::Thresholds;
 use shindan_core::facts::{NamesOf, ObjectKey, Timestamp};
 use shindan_core::offline::{self, Logs, PendingObject, UndiagnosedPod, View};
 use shindan_core::rules;
+use shindan_core::wire::Dump;
 
 use super::below::Below;
 use super::kind::Kind;
@@ -22,7 +24,7 @@ use crate::cluster::client::Clients;
 use crate::cluster::discovery::{self, ResourceType};
 use crate::cluster::lease::holder::{self, Operator};
 use crate::cluster::restore::{self, RestoreError, Restored};
-use crate::cluster::snapshot::{self, CustomTypes, Failure, Lacking, Lister, Place, Progress, Snapshot};
+use crate::cluster::snapshot::{self, CustomTypes, Failure, Item, Lacking, Lister, Place, Progress, Snapshot};
 
 /// How the diagnoses were made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -349,7 +351,7 @@ impl Question<'_> {
 
     /// Diagnoses locally, with the permissions of the user. `more` are types of custom resources to include.
     async fn seen(&self, more: &[ResourceType], now: Timestamp, notes: &mut Vec<String>) -> anyhow::Result<Seen> {
-        let mut snapshot = self.list(more).await?;
+        let mut snapshot = self.list(more, &|_| {}).await?;
         let pods = snapshot.dump.pods.iter().filter(|pod| self.is_in_place(&pod.key.namespace)).count();
         let lacking = std::mem::take(&mut snapshot.lacking);
         notes.extend(lacking.iter().map(ToString::to_string));
@@ -387,10 +389,15 @@ impl Question<'_> {
     }
 
     pub(in crate::cli) async fn snapshot(&self) -> anyhow::Result<Snapshot> {
-        self.list(&[]).await
+        self.list(&[], &|_| {}).await
     }
 
-    async fn list(&self, more: &[ResourceType]) -> anyhow::Result<Snapshot> {
+    /// The listed objects as the API server sent them, too.
+    pub(in crate::cli) async fn snapshot_with(&self, each: &(dyn Fn(Item<'_>) + Sync)) -> anyhow::Result<Snapshot> {
+        self.list(&[], each).await
+    }
+
+    async fn list(&self, more: &[ResourceType], each: &(dyn Fn(Item<'_>) + Sync)) -> anyhow::Result<Snapshot> {
         let bar = if self.shows_progress { progress_bar() } else { ProgressBar::hidden() };
         let show = |progress: Progress<'_>| {
             bar.set_length(progress.listed + progress.left);
@@ -407,6 +414,7 @@ impl Question<'_> {
             with_routes: self.with_routes || self.asked.is_of_routes(),
             custom: CustomTypes { requested: &requested, parts: &parts },
             progress: &show,
+            each,
         };
         let snapshot = lister.snapshot(self.namespace.as_deref()).await;
         bar.finish_and_clear();
@@ -419,17 +427,52 @@ impl Question<'_> {
         let copy = self.namespace.as_ref().map(|_| (snapshot.dump.clone(), snapshot.has_all_pods));
         let (judged, unknown_names) = self.judge_once(snapshot, now);
         let Some((mut dump, has_all_pods)) = copy.filter(|_| !unknown_names.is_empty()) else { return judged };
-        let before = dump.names.len();
-        for of in unknown_names {
-            // Without access there are no names, and the remedies stay as they are.
-            if let Ok(names) = snapshot::names(&self.clients.write, &of, self.limit).await {
-                dump.names.insert(of, names);
-            }
-        }
-        if dump.names.len() == before {
+        let names = self.names(unknown_names).await;
+        if names.is_empty() {
             return judged;
         }
+        dump.names.extend(names);
         self.judge_once(Snapshot { dump, has_all_pods, ..Snapshot::default() }, now).0
+    }
+
+    /// Names of objects and keys that a diagnosis needs. Without access there are none, and the remedies stay as they are.
+    pub(in crate::cli) async fn names(&self, unknown: BTreeSet<NamesOf>) -> BTreeMap<NamesOf, BTreeSet<Arc<str>>> {
+        let mut known = BTreeMap::new();
+        for of in unknown {
+            if let Ok(names) = snapshot::names(&self.clients.write, &of, self.limit).await {
+                known.insert(of, names);
+            }
+        }
+        known
+    }
+
+    /// Diagnoses the requested objects in a dump as `shindan diagnose` does. Also returns the names that would improve the
+    /// remedies.
+    pub(in crate::cli) fn diagnose(
+        &self,
+        dump: Dump,
+        has_all_pods: bool,
+        now: Timestamp,
+    ) -> (Found, BTreeSet<NamesOf>) {
+        let below = Below::of(&dump, &self.asked, self.namespace.as_deref());
+        let view = View { has_all_pods, ..View::from(self.thresholds) };
+        let report = offline::diagnose(dump, Logs::default(), now, view);
+        let mut found = Found::of_writes(report.pods, report.nodes_and_workloads);
+        self.keep(&mut found, &below);
+        (found, report.unknown_names)
+    }
+
+    /// Keeps the diagnoses of the requested objects in the requested namespace.
+    fn keep(&self, found: &mut Found, below: &Below) {
+        if let Some(namespace) = &self.namespace {
+            let includes_nodes = self.includes_nodes();
+            found.pods.retain(|pod| self.is_in_place(&pod.key.namespace));
+            found.nodes_and_workloads.retain(|of| {
+                let place = &of.key.object.namespace;
+                **place == **namespace || (place.is_empty() && includes_nodes) || self.asked.names_cluster_scoped(of)
+            });
+        }
+        self.asked.keep(found, below);
     }
 
     /// Diagnoses a snapshot and keeps the requested objects.
@@ -454,15 +497,7 @@ impl Question<'_> {
         let versions = std::mem::take(&mut snapshot.dump.versions);
         let report = offline::diagnose(snapshot.dump, Logs::default(), now, view);
         let mut found = Found::of_writes(report.pods, report.nodes_and_workloads).with_versions(&versions);
-        if let Some(namespace) = &self.namespace {
-            let includes_nodes = self.includes_nodes();
-            found.pods.retain(|pod| self.is_in_place(&pod.key.namespace));
-            found.nodes_and_workloads.retain(|of| {
-                let place = &of.key.object.namespace;
-                **place == **namespace || (place.is_empty() && includes_nodes) || self.asked.names_cluster_scoped(of)
-            });
-        }
-        self.asked.keep(&mut found, &below);
+        self.keep(&mut found, &below);
         let is_asked = |of: &PendingObject| self.asked.subjects().iter().any(|subject| subject.is_workload(&of.object));
         let mut pending = report.pending;
         pending.retain(|of| self.is_in_place(&of.object.namespace) && is_asked(of));

@@ -69,6 +69,15 @@ impl Subject {
         }
     }
 
+    /// Whether an object of this type and name is meant.
+    pub(in crate::cli) fn is_object(&self, api_version: &str, kind: &str, name: &str) -> bool {
+        let is_kind = match &self.kind {
+            Kind::Pod | Kind::Node | Kind::Route(_) => self.kind.as_str() == kind,
+            Kind::Workload(_) | Kind::Custom(_) => self.kind.is_of(api_version, kind),
+        };
+        is_kind && self.name == name
+    }
+
     /// Whether it is this workload or custom resource.
     pub(super) fn is_workload(&self, key: &WorkloadKey) -> bool {
         self.kind.is_of(&key.api_version, &key.kind) && *key.name == *self.name

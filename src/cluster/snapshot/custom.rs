@@ -7,7 +7,7 @@ use shindan_core::facts::{CustomKind, FieldPaths};
 use shindan_core::rules::catalog;
 use shindan_core::wire::{CustomResource, Dump, Problem, keeping};
 
-use super::{Failure, Lacking, Lister, Snapshot};
+use super::{Failure, Lacking, Lister, Snapshot, Type};
 use crate::cluster::discovery::ResourceType;
 
 /// The types of custom resources to list.
@@ -59,7 +59,8 @@ impl Lister<'_> {
                 }
             }
         };
-        match self.list_at(&of.plural, &of.path(namespace), None, &mut snapshot.dump, add).await {
+        let listed = Type { api_version: &resource.api_version, kind: &resource.kind, plural: &of.plural };
+        match self.list_at(listed, &of.path(namespace), None, &mut snapshot.dump, add).await {
             Err(refusal) if refusal.is_forbidden() => {
                 snapshot.lacking.push(Lacking { what: of.full_name().into(), without, refusal });
                 Ok(())

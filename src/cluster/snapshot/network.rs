@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 use shindan_core::facts::route::NetworkKind;
 use shindan_core::wire::Dump;
 
-use super::{Failure, Lacking, Lister, Snapshot};
+use super::{Failure, Lacking, Lister, Snapshot, Type};
 
 /// Whether the kind is listed with the pods, which it explains too.
 pub(super) fn is_listed_for_pods(kind: NetworkKind) -> bool {
@@ -70,7 +70,8 @@ impl Lister<'_> {
 
     async fn route(&self, kind: NetworkKind, namespace: Option<&str>, snapshot: &mut Snapshot) -> Result<(), Failure> {
         let add = |dump: &mut Dump, items: &[Box<RawValue>]| dump.read_items(kind.as_str(), items);
-        self.list_at(kind.plural(), &path(kind, namespace), None, &mut snapshot.dump, add).await?;
+        let of = Type { api_version: kind.api_version(), kind: kind.as_str(), plural: kind.plural() };
+        self.list_at(of, &path(kind, namespace), None, &mut snapshot.dump, add).await?;
         know_all(kind, namespace, &mut snapshot.dump);
         Ok(())
     }

@@ -263,7 +263,7 @@ fn lane(name: &str, runs: &[&Run], y: i64, axis: &Axis, next: Option<Timestamp>,
             let width = (far - x).max(NARROWEST);
             lane.runs.push(Bar { x, width, middle: x + width / 2, class: end.class(), label, title });
         }
-        let title = format!("{}: {}", exit(run, language), exact(to));
+        let title = format!("{}: {}", sentences::exit(run, language), exact(to));
         lane.ends.push(Mark { x: far, end, label: short_exit(run, language), anchor: "middle", title });
         before = Some(run);
     }
@@ -336,38 +336,10 @@ fn without_overlap(lane: &mut Lane) {
     }
 }
 
-/// `exit 137 (SIGKILL, OOMKilled)`.
-fn exit(run: &Run, language: Language) -> String {
-    let numbered = || run.signal.map(|signal| translate!(language, "signal {signal}", "シグナル {signal}", signal));
-    let signal = signal(run).map(str::to_owned).or_else(numbered);
-    let reason = Some(clean(&run.reason)).filter(|reason| !reason.is_empty() && reason != "Error");
-    let beside: Vec<String> = signal.into_iter().chain(reason).collect();
-    let code = translate!(language, "exit {code}", "終了コード {code}", code = run.exit_code);
-    if beside.is_empty() { code } else { format!("{code} ({})", beside.join(", ")) }
-}
-
 fn short_exit(run: &Run, language: Language) -> String {
-    match signal(run) {
+    match sentences::signal(run) {
         Some(signal) => format!("{} {signal}", run.exit_code),
         None => translate!(language, "exit {code}", "終了コード {code}", code = run.exit_code),
-    }
-}
-
-/// Name of the signal that terminated a run.
-fn signal(run: &Run) -> Option<&'static str> {
-    match run.signal.unwrap_or(run.exit_code - 128) {
-        1 => Some("SIGHUP"),
-        2 => Some("SIGINT"),
-        3 => Some("SIGQUIT"),
-        4 => Some("SIGILL"),
-        6 => Some("SIGABRT"),
-        7 => Some("SIGBUS"),
-        8 => Some("SIGFPE"),
-        9 => Some("SIGKILL"),
-        11 => Some("SIGSEGV"),
-        13 => Some("SIGPIPE"),
-        15 => Some("SIGTERM"),
-        _ => None,
     }
 }
 
@@ -381,7 +353,7 @@ fn run_rows(history: &[Run], language: Language) -> Vec<RunRow> {
                 container: clean(&run.container),
                 started: run.started_at.map(exact).unwrap_or_default(),
                 lasted: ran.unwrap_or_default(),
-                exit: exit(run, language),
+                exit: sentences::exit(run, language),
                 cause: run.cause.as_deref().map(clean).unwrap_or_default(),
             }
         })
