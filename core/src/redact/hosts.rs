@@ -43,7 +43,7 @@ pub(super) fn hosts(text: &str) -> impl Iterator<Item = &str> {
 /// Endings of the hosts of Services, which consist of names that are replaced.
 const OF_SERVICES: [&str; 2] = [".svc", ".cluster.local"];
 
-/// Whether a host is one that a user would want to hide.
+/// Whether a host is replaced: it may state whose cluster this is.
 pub(super) fn is_replaced(host: &str) -> bool {
     let is_local = host == "localhost" || OF_SERVICES.iter().any(|ending| host.ends_with(ending));
     let is_address = host.parse::<Ipv4Addr>().is_ok();

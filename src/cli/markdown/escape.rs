@@ -18,7 +18,7 @@ pub(super) fn words(text: &str) -> String {
                 out.push('\\');
                 out.push(c);
             }
-            // A mention would notify somebody. It has no escape.
+            // A mention would notify someone. It has no escape.
             '@' if !before.is_alphanumeric() => out.push_str("&#64;"),
             c => out.push(c),
         }
