@@ -548,12 +548,18 @@ fn a_dump_that_cannot_be_made_is_an_error_and_leaves_no_file() {
     let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", server.local_addr().unwrap());
     drop(server);
+    let config = format!(
+        "{{apiVersion: v1, kind: Config, current-context: a, clusters: [{{name: a, cluster: {{server: '{address}'}}}}], \
+         users: [{{name: a, user: {{}}}}], contexts: [{{name: a, context: {{cluster: a, user: a}}}}]}}\n"
+    );
+    let config = file(&folder, "config", &config);
+    let config = config.to_str().unwrap();
     let new = folder.path().join("new.yaml");
     let new = new.to_str().unwrap();
     for (args, error) in [
         (&["-o", there][..], "there.yaml exists: name another file, or remove it"),
         (&["deploy"], "give the names of the objects too, as in deploy/web"),
-        (&["deploy/web", "-o", new, "--server", &address], &address),
+        (&["deploy/web", "-o", new, "--kubeconfig", config], &address),
     ] {
         let done = shindan(&[&["dump"], args].concat(), "");
         assert_eq!((done.status.code(), out(&done)), (Some(1), ""), "{args:?}");
