@@ -5,7 +5,7 @@ use std::time::Duration;
 use shindan_core::api::{DiagnosisState, Severity, WorkloadDiagnosisStatus};
 
 use crate::support::{
-    KUBELET, SOON, Space, columns_of_all, ensure, eventually, kubectl, metrics, our_events, sum, together,
+    KUBELET, SOON, Space, columns_of_all, ensure, eventually, kubectl, metrics, our_events, sum, together, try_kubectl,
     types_and_reasons,
 };
 
@@ -90,7 +90,16 @@ apiVersion: v1
 kind: ResourceQuota
 metadata: {name: team}
 spec: {hard: {requests.memory: 64Mi}}
----
+";
+
+const POD_BEYOND_QUOTA: &str = r"
+apiVersion: v1
+kind: Pod
+metadata: {name: big}
+spec: {containers: [{name: main, image: 'nginx', resources: {requests: {memory: 65Mi}}}]}
+";
+
+const BEYOND_QUOTA: &str = r"
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: big}
@@ -300,6 +309,15 @@ fn a_quota_without_room_keeps_all_pods_away() {
         const WHAT: [&str; 2] = ["Deployment", "big"];
         let space = Space::new("quota").await;
         space.apply(QUOTA);
+        // The API server admits pods until its own watch has the quota.
+        eventually(SOON, "the quota is enforced", async || {
+            match try_kubectl(&["-n", &space.name, "create", "--dry-run=server", "-f", "-"], Some(POD_BEYOND_QUOTA)) {
+                Err(refused) if refused.contains("exceeded quota") => Ok(()),
+                other => Err(format!("{other:?}")),
+            }
+        })
+        .await;
+        space.apply(BEYOND_QUOTA);
         let found = fails(&space, WHAT, "QuotaExceeded", "NoPods").await;
         assert!(space.pods().await.is_empty());
         assert_eq!((found.head.severity, found.pods.display.as_str()), (Severity::Critical, "0/2"));
