@@ -150,9 +150,9 @@ async fn document(question: &Question<'_>, settings: &Settings, now: Timestamp) 
         has_replaced_names: settings.replaces_names,
     };
     let maker = Maker { question, head, most: settings.most, now };
-    let (objects, mut document) = maker.smallest(objects, &answer(&found))?;
-    let is = answer(&maker.requested(&document));
-    warnings.extend(differences(&answer(&found), &is).map(|of| format!("the dump has another diagnosis: {of}")));
+    let expected = answer(&found);
+    let Smallest { objects, mut document, answer } = maker.smallest(objects, &expected)?;
+    warnings.extend(differences(&expected, &answer).map(|of| format!("the dump has another diagnosis: {of}")));
     if settings.replaces_names {
         let expected = without_names(&maker.all(&document));
         document = maker.without_names(&objects, &expected)?;
@@ -172,22 +172,31 @@ struct Maker<'q> {
     now: Timestamp,
 }
 
+/// The objects of a dump, its file, and the diagnoses of the requested objects in the file.
+struct Smallest {
+    objects: Vec<Value>,
+    document: Document,
+    answer: Vec<Line>,
+}
+
 impl Maker<'_> {
     /// What belongs to the requested objects, if their diagnosis depends on nothing else. A pod that waits for another
     /// depends on more.
-    fn smallest(&self, objects: Vec<Value>, expected: &[Line]) -> anyhow::Result<(Vec<Value>, Document)> {
+    fn smallest(&self, objects: Vec<Value>, expected: &[Line]) -> anyhow::Result<Smallest> {
         let namespace = self.question.namespace.as_deref();
         if matches!(self.question.asked, Asked::These(_)) {
             let belongs = related(&objects, |object| self.is_asked(object));
             let part: Vec<Value> =
                 objects.iter().zip(belongs).filter(|(_, belongs)| *belongs).map(|(object, _)| object.clone()).collect();
             let document = Document::new(&self.head, &part, namespace, self.most)?;
-            if document.left_out > 0 || answer(&self.requested(&document)) == *expected {
-                return Ok((part, document));
+            let answer = answer(&self.requested(&document));
+            if document.left_out > 0 || answer == *expected {
+                return Ok(Smallest { objects: part, document, answer });
             }
         }
         let document = Document::new(&self.head, &objects, namespace, self.most)?;
-        Ok((objects, document))
+        let answer = answer(&self.requested(&document));
+        Ok(Smallest { objects, document, answer })
     }
 
     fn is_asked(&self, object: &Value) -> bool {
