@@ -13,8 +13,8 @@ use shindan_core::language::{Language, phrase, translate};
 use shindan_core::rules;
 
 use self::escape::{block, code, words};
-use super::found::{Found, NodeOrWorkload, OfPod};
-use super::tree::{Block, alike, blocks};
+use super::found::{Block, Found, NodeOrWorkload, OfPod};
+use super::tree::{alike, blocks};
 use super::{print, sentences};
 
 /// Maximum number of names of pods that fail alike.

@@ -11,13 +11,13 @@ use shindan_core::api::{
     DiagnosisState, Evidence, Head, Impact, NodeDiagnosisSpec, NodeDiagnosisStatus, Remedy, ServiceImpact, Severity,
     Weight, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus,
 };
-use shindan_core::facts::{Timestamp, WorkloadKey};
+use shindan_core::facts::Timestamp;
 use shindan_core::language::Language;
 use shindan_core::language::{phrase, translate};
 use shindan_core::message::text;
 use style::Paint;
 
-use super::found::{Found, OfNodeOrWorkload, OfPod};
+use super::found::{Block, Found, OfPod};
 use super::print::{self, columns, wrap};
 use super::sentences;
 pub(super) use style::Style;
@@ -80,25 +80,15 @@ pub(super) fn write(
     Ok(())
 }
 
-/// A node, a workload with its pods, or pods without a diagnosed workload.
-pub(super) struct Block<'a> {
-    pub(super) namespace: &'a str,
-    pub(super) node_or_workload: Option<&'a OfNodeOrWorkload>,
-    pub(super) pods: Vec<&'a OfPod>,
-}
-
-impl Block<'_> {
-    /// Sort key: nodes first, then namespace, severity and name.
-    fn order(&self) -> (String, bool, Severity, String) {
-        let head = self.node_or_workload.map(|of| of.object.head());
-        let ended = head.map_or_else(|| !self.pods.iter().any(|pod| is_active(pod)), |head| !is_on(head));
-        let of_pods = self.pods.iter().filter(|pod| is_active(pod)).map(|pod| pod.status.head.severity);
-        let severity = of_pods.chain(head.map(|head| head.severity)).min().unwrap_or(Severity::Info);
-        let name =
-            self.node_or_workload.map_or_else(|| self.pods.first().map(|pod| &pod.key), |of| Some(&of.key.object));
-        let name = name.map(ToString::to_string).unwrap_or_default();
-        (self.namespace.to_owned(), ended, severity, name)
-    }
+/// Sort key of a block: nodes first, then namespace, severity and name.
+fn order(block: &Block<'_>) -> (String, bool, Severity, String) {
+    let head = block.node_or_workload.map(|of| of.object.head());
+    let ended = head.map_or_else(|| !block.pods.iter().any(|pod| is_active(pod)), |head| !is_on(head));
+    let of_pods = block.pods.iter().filter(|pod| is_active(pod)).map(|pod| pod.status.head.severity);
+    let severity = of_pods.chain(head.map(|head| head.severity)).min().unwrap_or(Severity::Info);
+    let name = block.node_or_workload.map_or_else(|| block.pods.first().map(|pod| &pod.key), |of| Some(&of.key.object));
+    let name = name.map(ToString::to_string).unwrap_or_default();
+    (block.namespace.to_owned(), ended, severity, name)
 }
 
 fn is_on(head: &Head) -> bool {
@@ -109,32 +99,10 @@ fn is_active(pod: &OfPod) -> bool {
     pod.status.head.state == DiagnosisState::Active
 }
 
-/// Groups each pod under its workload if that has a diagnosis. Pods of a workload without one form a block.
+/// The blocks in the order of output.
 pub(super) fn blocks(found: &Found) -> Vec<Block<'_>> {
-    let mut of_workloads: BTreeMap<WorkloadKey, Block<'_>> = BTreeMap::new();
-    let mut blocks = Vec::new();
-    for of in &found.nodes_and_workloads {
-        let namespace = &of.key.object.namespace;
-        let block = Block { namespace, node_or_workload: Some(of), pods: Vec::new() };
-        match &of.object {
-            NodeOrWorkload::Node(..) => blocks.push(block),
-            NodeOrWorkload::Workload(spec, _) => {
-                of_workloads.insert(WorkloadKey::of(&spec.workload, namespace), block);
-            }
-        }
-    }
-    for pod in &found.pods {
-        let namespace = &pod.key.namespace;
-        let alone = || Block { namespace, node_or_workload: None, pods: Vec::new() };
-        match &pod.spec.workload {
-            Some(own) => {
-                of_workloads.entry(WorkloadKey::of(own, namespace)).or_insert_with(alone).pods.push(pod);
-            }
-            None => blocks.push(Block { pods: vec![pod], ..alone() }),
-        }
-    }
-    blocks.extend(of_workloads.into_values());
-    blocks.sort_by_key(Block::order);
+    let mut blocks = found.blocks();
+    blocks.sort_by_key(order);
     blocks
 }
 
