@@ -18,14 +18,13 @@ use shindan_core::redact::{Names, Words, related};
 use self::collection::Collection;
 use self::comparison::{Line, answer, differences, without_names};
 use self::document::{Document, Head};
-use super::cause_files::{self, AddedRules};
+use super::cause_files::EngineArgs;
 use super::dump::spans_namespaces;
 use super::found::Found;
 use super::input::Size;
 use super::look::{self, Asked, Connection, Question, resolve};
 use super::{Ending, Streams};
 use crate::cluster::client;
-use crate::config::ThresholdArgs;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -47,14 +46,11 @@ pub(super) struct Args {
     #[command(flatten)]
     connection: Connection,
     #[command(flatten)]
-    thresholds: ThresholdArgs,
-    #[command(flatten)]
-    rules: AddedRules,
+    engine: EngineArgs,
 }
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
-    args.rules.load()?;
-    cause_files::check(&args.thresholds)?;
+    args.engine.load()?;
     // Mistakes in the arguments are reported before the cluster is contacted.
     if let Some(asked) = Asked::without_discovery(&args.subjects).map_err(anyhow::Error::msg)? {
         check(&asked)?;
@@ -83,7 +79,7 @@ async fn dump(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> 
         writeln!(streams.err, "warning: {note}")?;
     }
     let namespace = look::place(args.namespace.as_deref(), &asked, &clients, limit).await?;
-    let question = Question::new(&clients, namespace, asked, args.thresholds.thresholds(), limit).await?;
+    let question = Question::new(&clients, namespace, asked, args.engine.thresholds(), limit).await?;
     let now = look::clock();
     let Size(most) = args.max_size;
     let settings = Settings { kubernetes, replaces_names: args.replace_names, most };

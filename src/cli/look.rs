@@ -26,13 +26,13 @@ pub(super) use self::wait::{Waited, wait};
 use shindan_core::facts::Timestamp;
 use shindan_core::language::{phrase, translate};
 
-use super::cause_files::{self, AddedRules};
+use super::cause_files::{self, EngineArgs};
 use super::found::{Form, Found};
 use super::language::LanguageArgs;
 use super::tree::Reading;
 use super::{Ending, Streams};
 use crate::cluster::client::{self, Clients};
-use crate::config::{Seconds, ThresholdArgs};
+use crate::config::Seconds;
 
 pub(super) use self::kind::kinds;
 
@@ -85,9 +85,7 @@ pub(super) struct Args {
     #[command(flatten)]
     connection: Connection,
     #[command(flatten)]
-    thresholds: ThresholdArgs,
-    #[command(flatten)]
-    rules: AddedRules,
+    engine: EngineArgs,
     #[command(flatten)]
     language: LanguageArgs,
 }
@@ -96,8 +94,7 @@ pub(super) struct Args {
 pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
-    args.rules.load()?;
-    cause_files::check(&args.thresholds)?;
+    args.engine.load()?;
     // Mistakes in the arguments are reported before the cluster is contacted.
     Asked::without_discovery(&args.subjects).map_err(anyhow::Error::msg)?;
     let runtime = super::runtime()?;
@@ -112,7 +109,7 @@ async fn look(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> 
         writeln!(streams.err, "warning: {note}")?;
     }
     let mut question = question(args, asked, &clients).await?;
-    if matches!(question.asked, Asked::All) && !args.rules.is_empty() {
+    if matches!(question.asked, Asked::All) && args.engine.has_rules() {
         match gather::types_of_rules(&clients.write, args.connection.limit()).await {
             Ok(types) => question.custom = types,
             Err(failure) => {
@@ -150,9 +147,9 @@ async fn question<'a>(args: &Args, asked: Asked, clients: &'a Clients) -> anyhow
         Some(labels) => Asked::Pods(gather::selected(&clients.write, namespace.as_deref(), labels, limit).await?),
         None => asked,
     };
-    let thresholds = args.thresholds.thresholds().in_language(args.language.language());
+    let thresholds = args.engine.thresholds().in_language(args.language.language());
     let question = Question::new(clients, namespace, asked, thresholds, limit).await?;
-    Ok(Question { here: args.here || !args.rules.is_empty(), ended: args.ended, shows_progress: true, ..question })
+    Ok(Question { here: args.here || args.engine.has_rules(), ended: args.ended, shows_progress: true, ..question })
 }
 
 /// The namespace of the requested objects. `None`: they have none.

@@ -23,12 +23,11 @@ use tokio::net::TcpListener;
 use self::board::Board;
 use self::guard::Guard;
 use self::source::Source;
-use super::cause_files::{self, AddedRules};
+use super::cause_files::EngineArgs;
 use super::dump::DumpArgs;
 use super::language::LanguageArgs;
 use super::look::Connection;
 use super::{Ending, Streams};
-use crate::config::ThresholdArgs;
 use crate::http::connections::{self, Limits};
 
 /// Each open page keeps a connection for its updates, and a browser uses up to six in all.
@@ -63,22 +62,19 @@ pub(super) struct Args {
     #[command(flatten)]
     connection: Connection,
     #[command(flatten)]
-    thresholds: ThresholdArgs,
-    #[command(flatten)]
-    rules: AddedRules,
+    engine: EngineArgs,
     #[command(flatten)]
     language: LanguageArgs,
 }
 
 impl Args {
     fn thresholds(&self) -> Thresholds {
-        self.thresholds.thresholds().in_language(self.language.language())
+        self.engine.thresholds().in_language(self.language.language())
     }
 }
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
-    args.rules.load()?;
-    cause_files::check(&args.thresholds)?;
+    args.engine.load()?;
     let runtime = super::runtime()?;
     let ended = runtime.block_on(serve(args, streams));
     // Do not wait for a file that is being read.

@@ -57,7 +57,7 @@ impl Live {
             namespace: args.namespace.clone(),
             thresholds: args.thresholds(),
             limit: args.connection.limit(),
-            here: args.here || !args.rules.is_empty(),
+            here: args.here || args.engine.has_rules(),
             custom: Mutex::new(CustomKinds::of(&args.kinds)),
             others: Mutex::default(),
         })
