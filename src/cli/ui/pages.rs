@@ -117,6 +117,7 @@ fn around(board: &Board, state: &board::State) -> (Frame, Timestamp) {
     let frame = Frame {
         language,
         title: String::new(),
+        context: board.context().map(clean),
         place: clean(&board.place),
         by: answer.by.to_owned(),
         as_of: (!board.is_live).then(|| When::of(answer.when, clock)),

@@ -166,6 +166,11 @@ impl Live {
         error
     }
 
+    /// The name of the context in the kubeconfig.
+    pub(in crate::cli::ui) fn context(&self) -> Option<&str> {
+        self.clients.context.as_deref()
+    }
+
     pub(super) fn place(&self) -> String {
         let namespace = self.namespace.as_ref().map(|namespace| {
             translate!(self.thresholds, ", namespace {namespace}", "、namespace {namespace}", namespace)
