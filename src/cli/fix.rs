@@ -14,7 +14,7 @@ use anstyle::Style;
 use anyhow::{Context, bail};
 use kube::api::DynamicObject;
 use serde_json::json;
-use shindan_core::api::{Head, Remedy, RemedyKind, WorkloadRef};
+use shindan_core::api::{Head, Remedy, WorkloadRef};
 use shindan_core::facts::route::NetworkKind;
 use shindan_core::facts::{is_custom_group, seconds_between};
 use shindan_core::language::Language;
@@ -30,7 +30,7 @@ use super::cause_files::EngineArgs;
 use super::found::{Found, NodeOrWorkload};
 use super::language::LanguageArgs;
 use super::look::{Asked, Connection, LOOK_AGAIN, Question, Waited, clock, resolve, selected, wait};
-use super::{Ending, Streams};
+use super::{Ending, Streams, sentences};
 use crate::cluster::client::{self, Clients};
 use crate::config::Seconds;
 
@@ -341,7 +341,7 @@ fn print_offers(of: &Failing, offers: &[Offer<'_>], streams: &mut Streams<'_>) -
     let bold = style(Style::new().bold());
     writeln!(streams.out, "{bold}{}   {}{bold:#}\n   {}\n", of.subject, of.cause, of.summary)?;
     for (number, Offer { remedy, state }) in offers.iter().enumerate() {
-        let kind = if remedy.kind == RemedyKind::Mitigate { "Mitigate" } else { "Fix" };
+        let kind = sentences::remedy(remedy.kind, Language::English);
         writeln!(streams.out, "{bold}{}{bold:#}  {kind}: {}", number + 1, remedy.text)?;
         if let Some(command) = &remedy.command {
             writeln!(streams.out, "   {command}")?;

@@ -242,8 +242,8 @@ impl Section<'_> {
             return Ok(());
         }
         self.heading(phrase!(self.language, "What to do", "対処"))?;
-        for Remedy { text, command, patch, .. } in remedies {
-            writeln!(self.out, "- {}", words(text))?;
+        for Remedy { kind, text, command, patch } in remedies {
+            writeln!(self.out, "- **{}:** {}", sentences::remedy(*kind, self.language), words(text))?;
             match (command, patch) {
                 (Some(command), _) => write!(self.out, "\n{}\n", block(command, "sh"))?,
                 (None, Some(patch)) => write!(self.out, "\n{}\n", block(patch, "yaml"))?,

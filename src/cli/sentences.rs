@@ -1,6 +1,6 @@
 //! Sentences common to the tree and the page.
 
-use shindan_core::api::{Restarts, Run, ServiceImpact, TemplateChange};
+use shindan_core::api::{RemedyKind, Restarts, Run, ServiceImpact, TemplateChange};
 use shindan_core::facts::{Timestamp, seconds_between};
 use shindan_core::language::Language;
 use shindan_core::language::{phrase, translate};
@@ -8,6 +8,15 @@ use shindan_core::message::text;
 
 /// Longest reason of a termination.
 const REASON: usize = 200;
+
+/// What a remedy does about the cause, as its label.
+pub(super) fn remedy(kind: RemedyKind, language: Language) -> &'static str {
+    match kind {
+        RemedyKind::Mitigate => phrase!(language, "Mitigate", "緩和"),
+        RemedyKind::Fix => phrase!(language, "Fix", "修正"),
+        RemedyKind::Investigate => phrase!(language, "Investigate", "調査"),
+    }
+}
 
 /// The remaining endpoints of a Service.
 pub(super) fn service(service: &ServiceImpact, language: Language) -> String {

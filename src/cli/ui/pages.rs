@@ -227,6 +227,19 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn what_only_reads_is_not_called_a_fix() {
+        let dump = || sample::found(&sample::crash("web", "shop"));
+        let uri = "/pod?namespace=shop&name=web";
+        for (language, label, text) in [
+            (Language::English, "Investigate", "Read the last lines that app wrote."),
+            (Language::Japanese, "調査", "Read the last lines that app wrote."),
+        ] {
+            let (_, page) = ask_in(language, dump(), uri).await;
+            assert!(page.contains(&format!("<span class=\"kind\">{label}</span>{text}")), "{page}");
+        }
+    }
+
     /// Objects that are no workloads follow these, with their severity, because it is not the title of their section.
     #[tokio::test]
     async fn objects_of_other_kinds_have_sections_of_their_own() {

@@ -236,7 +236,7 @@ impl Page {
             summary: clean(gist.summary),
             facts,
             meaning: meaning(gist.cause, seen.language),
-            remedies: gist.remedies.iter().map(Step::of).collect(),
+            remedies: gist.remedies.iter().map(|remedy| Step::of(remedy, seen.language)).collect(),
             timeline: None,
             timeline_of: None,
             readiness: None,
@@ -300,9 +300,9 @@ impl Fact {
 }
 
 impl Step {
-    fn of(remedy: &Remedy) -> Self {
+    fn of(remedy: &Remedy, language: Language) -> Self {
         Self {
-            kind: remedy.kind.as_str(),
+            kind: sentences::remedy(remedy.kind, language),
             text: clean(&remedy.text),
             command: remedy.command.as_deref().map(clean),
             patch: remedy.patch.as_deref().map(clean_lines),
