@@ -60,7 +60,8 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
     for warning in cause_files::too_expensive() {
         writeln!(streams.err, "warning: {warning}")?;
     }
-    let reading = Reading { detail: Detail::by_size(found.len()), language: args.language.language() };
+    let reading =
+        Reading { detail: Detail::by_size(found.len()), language: args.language.language(), collapses_ended: false };
     found.write(args.output, reading, now, streams.out)?;
     // Flushes the output first, so that it appears before the messages on standard error.
     streams.out.flush()?;

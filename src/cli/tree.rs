@@ -44,6 +44,8 @@ impl Detail {
 pub(super) struct Reading {
     pub(super) detail: Detail,
     pub(super) language: Language,
+    /// Whether pods whose diagnosis has ended are only counted.
+    pub(super) collapses_ended: bool,
 }
 
 /// Maximum characters of a text from the cluster.
@@ -58,9 +60,16 @@ pub(super) fn write(
     now: Timestamp,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let Reading { detail, language } = reading;
+    let Reading { detail, language, collapses_ended } = reading;
     let mut tree = Tree { detail, language, style, now, out };
-    let blocks = blocks(found);
+    let mut blocks = blocks(found);
+    let mut ended = Vec::new();
+    if collapses_ended {
+        for block in &mut blocks {
+            ended.extend(block.pods.extract_if(.., |pod| !is_active(pod)));
+        }
+        blocks.retain(|block| block.node_or_workload.is_some() || !block.pods.is_empty());
+    }
     let namespaces: BTreeSet<&str> = blocks.iter().map(|block| block.namespace).collect();
     let with_namespace = namespaces.iter().filter(|namespace| !namespace.is_empty()).count() > 1;
     let mut last = None;
@@ -76,6 +85,12 @@ pub(super) fn write(
         }
         last = Some(block.namespace);
         tree.block(block)?;
+    }
+    if !ended.is_empty() {
+        if last.is_some() {
+            writeln!(tree.out)?;
+        }
+        tree.ended(&ended)?;
     }
     Ok(())
 }
@@ -148,6 +163,18 @@ impl Tree<'_> {
             (DiagnosisState::Gone, _) => self.style.paint(Paint::Faint, signs.gone),
             _ => self.style.paint(Paint::Healthy, signs.recovered),
         }
+    }
+
+    /// `✔ Ended pods: 3 (2 Recovered, 1 Gone); -o table lists them`
+    fn ended(&mut self, pods: &[&OfPod]) -> io::Result<()> {
+        let text = translate!(
+            self.language,
+            "{pods}; -o table lists them",
+            "{pods}。-o table で一覧",
+            pods = sentences::ended_pods(pods, self.language)
+        );
+        let sign = self.sign(DiagnosisState::Recovered, Severity::Info);
+        self.line("", &format!("{sign} {text}"))
     }
 
     /// `✖ Deployment web   ImageTagNotFound   Critical   0/3 ready   12m`

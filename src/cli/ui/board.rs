@@ -220,7 +220,7 @@ fn signature(answer: &Answer) -> u64 {
     // An answer that cannot be serialized counts as unchanged.
     let _ = answer.found.write(
         Form::Json,
-        Reading { detail: Detail::Full, language: Language::default() },
+        Reading { detail: Detail::Full, language: Language::default(), collapses_ended: false },
         answer.when,
         &mut into,
     );

@@ -46,6 +46,9 @@ pub(in crate::cli::ui) struct Page {
     evidence: Vec<Proof>,
     others: Vec<Finding>,
     pods: Vec<PodRow>,
+    /// Pods whose diagnosis has ended, which are shown on request, and their number as text.
+    ended_pods: Vec<PodRow>,
+    ended: String,
     affected: Vec<Affected>,
     changes: Vec<Change>,
     templates: Vec<Ledger>,
@@ -245,6 +248,8 @@ impl Page {
             evidence: gist.evidence.iter().map(|evidence| Proof::of(evidence, seen.now)).collect(),
             others: Vec::new(),
             pods: Vec::new(),
+            ended_pods: Vec::new(),
+            ended: String::new(),
             affected: Vec::new(),
             changes: Vec::new(),
             templates: Vec::new(),
