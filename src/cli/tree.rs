@@ -1,6 +1,8 @@
 //! Diagnoses as a tree for people: workloads, their pods and containers, and remedies.
 
 mod style;
+#[cfg(test)]
+mod tests;
 mod timeline;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,9 +20,10 @@ use shindan_core::message::text;
 use style::Paint;
 
 use super::found::{Block, Found, OfPod};
-use super::print::{self, columns, wrap};
+use super::print::{self, columns, pieces, wrap_all};
 use super::sentences;
 pub(super) use style::Style;
+use timeline::Timeline;
 
 /// Level of detail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,10 +147,11 @@ impl Tree<'_> {
         self.style.width.saturating_sub(taken).max(20)
     }
 
-    /// Prints text wrapped at words. `first` precedes the first line, and the others are indented to match.
+    /// Prints text wrapped at words, and within words that are too long. `first` precedes the first line, and the others are
+    /// indented to match.
     fn text(&mut self, indent: &str, first: &str, text: &str, paint: Option<Paint>) -> io::Result<()> {
         let width = self.room(columns(indent) + columns(first));
-        for (n, line) in wrap(&clean(text), width).iter().enumerate() {
+        for (n, line) in wrap_all(&clean(text), width).iter().enumerate() {
             let painted = paint.map_or_else(|| line.clone(), |paint| self.style.paint(paint, line));
             let lead = if n == 0 { first.to_owned() } else { " ".repeat(columns(first)) };
             self.line(indent, &format!("{lead}{painted}"))?;
@@ -177,26 +181,40 @@ impl Tree<'_> {
         self.line("", &format!("{sign} {text}"))
     }
 
-    /// `✖ Deployment web   ImageTagNotFound   Critical   0/3 ready   12m`
-    fn title(&mut self, indent: &str, title: &Title<'_>) -> io::Result<()> {
-        let mut parts = vec![
-            format!(
-                "{} {}",
-                self.sign(title.state, title.severity),
-                self.style.paint(Paint::Name, &clean(&title.what))
-            ),
-            self.style.paint(Paint::Of(title.severity), &clean(title.cause)),
-        ];
-        if title.state != DiagnosisState::Active {
-            parts[1] = clean(title.cause);
+    /// `✖ Deployment web   ImageTagNotFound   Critical   0/3 ready   12m`. What does not fit is in further lines, which
+    /// begin with `below`.
+    fn title(&mut self, indent: &str, below: &str, title: &Title<'_>) -> io::Result<()> {
+        const GAP: &str = "   ";
+        let is_active = title.state == DiagnosisState::Active;
+        let mut parts = vec![(title.what.clone(), Some(Paint::Name))];
+        parts.push((title.cause.to_owned(), is_active.then_some(Paint::Of(title.severity))));
+        if !is_active {
             let paint = if title.state == DiagnosisState::Gone { Paint::Faint } else { Paint::Healthy };
-            parts.push(self.style.paint(paint, title.state.as_str()));
+            parts.push((title.state.to_string(), Some(paint)));
         } else if title.severity == Severity::Critical {
-            parts.push(title.severity.to_string());
+            parts.push((title.severity.to_string(), None));
         }
-        parts.extend(title.more.iter().filter(|part| !part.is_empty()).map(|part| clean(part)));
-        parts.extend(title.since.map(|since| self.style.paint(Paint::Faint, &print::age(since, self.now))));
-        self.line(indent, &parts.join("   "))
+        parts.extend(title.more.iter().filter(|part| !part.is_empty()).map(|part| (part.clone(), None)));
+        parts.extend(title.since.map(|since| (print::age(since, self.now), Some(Paint::Faint))));
+
+        let room = self.room(columns(indent).max(columns(below)) + 2);
+        let (mut lead, mut taken) = (indent, 0);
+        let mut line = format!("{} ", self.sign(title.state, title.severity));
+        for (text, paint) in parts {
+            for piece in pieces(&clean(&text), room) {
+                let gap = if taken == 0 { "" } else { GAP };
+                if taken > 0 && taken + columns(gap) + columns(&piece) > room {
+                    self.line(lead, &line)?;
+                    (lead, line, taken) = (below, "  ".to_owned(), 0);
+                } else {
+                    line.push_str(gap);
+                    taken += columns(gap);
+                }
+                taken += columns(&piece);
+                line.push_str(&paint.map_or_else(|| piece.clone(), |paint| self.style.paint(paint, &piece)));
+            }
+        }
+        self.line(lead, &line)
     }
 
     fn block(&mut self, block: &Block<'_>) -> io::Result<()> {
@@ -244,7 +262,7 @@ impl Tree<'_> {
         ));
         let (branch, below) = self.branch(is_last);
         let indents = std::iter::once(branch).chain(std::iter::repeat(below));
-        wrap(&text, self.room(columns(branch)))
+        wrap_all(&text, self.room(columns(branch)))
             .iter()
             .zip(indents)
             .try_for_each(|(line, indent)| self.line(indent, line))
@@ -263,7 +281,7 @@ impl Tree<'_> {
             1 => phrase!(self.language, "1 pod is affected", "1 Pod に影響").to_owned(),
             pods => translate!(self.language, "{pods} pods are affected", "{pods} Pod に影響", pods),
         };
-        self.title("", &Title::of(&status.head, format!("Node {}", spec.node_name), vec![flapping, affected]))?;
+        self.title("", trunk, &Title::of(&status.head, format!("Node {}", spec.node_name), vec![flapping, affected]))?;
         self.head(&status.head, trunk)
     }
 
@@ -285,7 +303,7 @@ impl Tree<'_> {
         } else {
             spec.workload.display.clone()
         };
-        self.title("", &Title::of(&status.head, what, vec![status.problem.clone(), ready]))?;
+        self.title("", trunk, &Title::of(&status.head, what, vec![status.problem.clone(), ready]))?;
         self.text(trunk, "", &status.head.summary, None)?;
         if let Some(serving) = &status.serving {
             self.services(trunk, &serving.services)?;
@@ -332,7 +350,7 @@ impl Tree<'_> {
             more: vec![container, pod_status, on],
             since: status.head.first_seen,
         };
-        self.title(branch, &title)?;
+        self.title(branch, below, &title)?;
         let full = self.detail == Detail::Full;
         if full || !repeats {
             self.text(below, "", &status.head.summary, None)?;
@@ -342,12 +360,7 @@ impl Tree<'_> {
             let line = restarts
                 .and_then(|r| timeline::of(r, status.container.as_deref(), self.now, self.language, self.style.signs));
             if let Some(line) = line {
-                if !line.drawn.is_empty() {
-                    self.line(
-                        below,
-                        &format!("{}   {}", clean(&line.drawn), self.style.paint(Paint::Faint, &line.legend)),
-                    )?;
-                }
+                self.timeline(below, &line)?;
                 self.text(below, "", &line.summary, Some(Paint::Faint))?;
             }
             self.evidence(below, &status.head.evidence)?;
@@ -376,6 +389,22 @@ impl Tree<'_> {
             self.remedies(below, status.head.state, &status.head.remedies)?;
         }
         Ok(())
+    }
+
+    /// Prints the drawing and its legend, in one line if it fits.
+    fn timeline(&mut self, indent: &str, line: &Timeline) -> io::Result<()> {
+        let (drawn, legend) = (clean(&line.drawn), &line.legend);
+        if drawn.is_empty() {
+            return Ok(());
+        }
+        let room = self.room(columns(indent));
+        if columns(&drawn) + 3 + columns(legend) <= room {
+            return self.line(indent, &format!("{drawn}   {}", self.style.paint(Paint::Faint, legend)));
+        }
+        for piece in pieces(&drawn, room) {
+            self.line(indent, &piece)?;
+        }
+        self.text(indent, "", legend, Some(Paint::Faint))
     }
 
     fn impact(&mut self, indent: &str, impact: &Impact) -> io::Result<()> {
