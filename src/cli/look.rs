@@ -5,6 +5,7 @@ mod connection;
 mod gather;
 mod kind;
 mod own_status;
+mod ready;
 mod standing;
 mod subject;
 #[cfg(test)]
@@ -21,6 +22,7 @@ use anyhow::{Context, bail};
 pub(super) use self::below::Below;
 pub(super) use self::connection::Connection;
 pub(super) use self::gather::{By, Gathered, Question, is_place, resolve, selected, types_of_rules};
+pub(super) use self::ready::ReadyPods;
 pub(super) use self::subject::Asked;
 pub(super) use self::wait::{Waited, wait};
 use shindan_core::facts::Timestamp;
@@ -149,7 +151,14 @@ async fn question<'a>(args: &Args, asked: Asked, clients: &'a Clients) -> anyhow
     };
     let thresholds = args.engine.thresholds().in_language(args.language.language());
     let question = Question::new(clients, namespace, asked, thresholds, limit).await?;
-    Ok(Question { here: args.here || args.engine.has_rules(), ended: args.ended, shows_progress: true, ..question })
+    Ok(Question {
+        here: args.here || args.engine.has_rules(),
+        ended: args.ended,
+        // Objects are printed as they are stored.
+        with_live_counts: !matches!(args.output, Form::Json | Form::Yaml | Form::Name),
+        shows_progress: true,
+        ..question
+    })
 }
 
 /// The namespace of the requested objects. `None`: they have none.

@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 
 mod custom;
 mod network;
+mod workloads;
 
 use super::PAGE;
 pub use super::call::Failure;
@@ -23,6 +24,7 @@ pub use custom::CustomTypes;
 use shindan_core::facts::route::NetworkKind;
 use shindan_core::facts::{NamedKind, NamesOf, ObjectKey};
 use shindan_core::wire::{self, Dump, NamedObject};
+pub use workloads::workloads;
 
 use super::call::{self, Listed, Pages};
 

@@ -16,6 +16,7 @@ use shindan_core::wire::Dump;
 
 use super::below::Below;
 use super::kind::Kind;
+use super::ready::ReadyPods;
 use super::standing;
 use super::subject::{self, Asked, Subject};
 use crate::cli::found::{Found, OfNodeOrWorkload, OfPod};
@@ -91,6 +92,8 @@ pub(in crate::cli) struct Question<'a> {
     pub(in crate::cli) with_routes: bool,
     /// Types of custom resources to diagnose too, if no object is named.
     pub(in crate::cli) custom: Vec<ResourceType>,
+    /// Whether the numbers of ready pods in diagnoses of the operator are replaced with the present ones.
+    pub(in crate::cli) with_live_counts: bool,
     /// On standard error.
     pub(in crate::cli) shows_progress: bool,
 }
@@ -116,6 +119,7 @@ impl<'a> Question<'a> {
             ended: false,
             with_routes: false,
             custom: Vec::new(),
+            with_live_counts: false,
             shows_progress: false,
         })
     }
@@ -135,6 +139,16 @@ impl<'a> Question<'a> {
 
 impl Question<'_> {
     pub(in crate::cli) async fn answer(&self, now: Timestamp) -> anyhow::Result<Gathered> {
+        let mut gathered = self.gathered(now).await?;
+        if self.with_live_counts && matches!(gathered.by, By::Operator | By::OperatorInstead) {
+            let namespace = self.namespace.as_deref();
+            let ready = ReadyPods::read(&gathered.found, &self.clients.write, namespace, self.limit).await;
+            ready.apply(&mut gathered.found);
+        }
+        Ok(gathered)
+    }
+
+    async fn gathered(&self, now: Timestamp) -> anyhow::Result<Gathered> {
         let mut notes = Vec::new();
         // The operator need not read the objects that a custom resource controls, which have the lowest cause.
         let is_better_here = self.asked.includes_custom() && self.gone.is_empty() && !self.ended;
@@ -642,6 +656,7 @@ mod tests {
             ended,
             with_routes: false,
             custom: Vec::new(),
+            with_live_counts: false,
             shows_progress: false,
         };
         question.answer("2026-11-21T09:00:00Z".parse().unwrap()).await
