@@ -1,5 +1,6 @@
 //! `kubectl shindan`: diagnoses a cluster for the user.
 
+mod behind;
 mod below;
 mod connection;
 mod gather;
@@ -60,8 +61,8 @@ pub(super) struct Args {
         hide_possible_values = true
     )]
     all_namespaces: bool,
-    /// The pods with these labels, as in app=web,tier!=cache
-    #[arg(short = 'l', long, value_name = "LABELS", conflicts_with = "subjects")]
+    /// The pods with these labels, as in app=web,tier!=cache; after a kind, its objects with these labels
+    #[arg(short = 'l', long, value_name = "LABELS")]
     selector: Option<String>,
     /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "tree")]
@@ -98,7 +99,11 @@ pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(2);
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
     args.engine.load()?;
     // Mistakes in the arguments are reported before the cluster is contacted.
-    Asked::without_discovery(&args.subjects).map_err(anyhow::Error::msg)?;
+    let asked = Asked::without_discovery(&args.subjects).map_err(anyhow::Error::msg)?;
+    let has_names = args.subjects.len() > 1 || asked.is_some_and(|asked| !asked.subjects().is_empty());
+    if args.selector.is_some() && has_names {
+        bail!("-l selects objects by their labels: leave out the names, as in `pod -l app=web`");
+    }
     let runtime = super::runtime()?;
     runtime.block_on(look(args, streams))
 }
@@ -146,7 +151,7 @@ async fn question<'a>(args: &Args, asked: Asked, clients: &'a Clients) -> anyhow
     let namespace =
         if args.all_namespaces { None } else { place(args.namespace.as_deref(), &asked, clients, limit).await? };
     let asked = match &args.selector {
-        Some(labels) => Asked::Pods(gather::selected(&clients.write, namespace.as_deref(), labels, limit).await?),
+        Some(labels) => gather::labelled(asked, &clients.write, namespace.as_deref(), labels, limit).await?,
         None => asked,
     };
     let thresholds = args.engine.thresholds().in_language(args.language.language());
