@@ -546,7 +546,11 @@ fn a_page_that_cannot_be_served_is_an_error_at_the_start() {
     assert_eq!(done.status.code(), Some(1));
     assert!(err(&done).contains("the kubeconfig has no user nix"), "{}", err(&done));
     let help = shindan(&["ui", "--help"], "");
-    assert!(out(&help).contains("No browser is started") && out(&help).contains("--port"), "{}", out(&help));
+    assert!(
+        out(&help).contains("Open the URL yourself, or use --open") && out(&help).contains("--port"),
+        "{}",
+        out(&help)
+    );
 }
 
 #[test]
