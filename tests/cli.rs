@@ -238,6 +238,15 @@ fn causes_ignore_case_and_misspelt_ones_get_a_suggestion() {
 }
 
 #[test]
+fn labels_and_names_exclude_each_other() {
+    for words in [&["pod/web"][..], &["pod", "web"], &["deploy/web", "sts/db"]] {
+        let both = shindan(&[&["look", "-l", "app=web"], words].concat(), "");
+        assert_eq!(both.status.code(), Some(1), "{words:?}");
+        assert!(err(&both).contains("leave out the names, as in `pod -l app=web`"), "{words:?}: {}", err(&both));
+    }
+}
+
+#[test]
 fn causes_are_listed_as_table_and_json() {
     let table = shindan(&["causes"], "");
     assert!(out(&table).contains("ImageTagNotFound"));
@@ -537,7 +546,11 @@ fn a_page_that_cannot_be_served_is_an_error_at_the_start() {
     assert_eq!(done.status.code(), Some(1));
     assert!(err(&done).contains("the kubeconfig has no user nix"), "{}", err(&done));
     let help = shindan(&["ui", "--help"], "");
-    assert!(out(&help).contains("No browser is started") && out(&help).contains("--port"), "{}", out(&help));
+    assert!(
+        out(&help).contains("Open the URL yourself, or use --open") && out(&help).contains("--port"),
+        "{}",
+        out(&help)
+    );
 }
 
 #[test]

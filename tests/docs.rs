@@ -33,8 +33,14 @@ fn root() -> PathBuf {
 
 fn shindan(args: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_shindan"));
-    // The output depends on the locale.
-    let output = command.current_dir(root()).env("LC_ALL", "C.UTF-8").args(args).output().expect("it runs");
+    // The output depends on the locale, and on the width that pages have room for.
+    let output = command
+        .current_dir(root())
+        .env("LC_ALL", "C.UTF-8")
+        .env("COLUMNS", "120")
+        .args(args)
+        .output()
+        .expect("it runs");
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }

@@ -8,6 +8,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
 #![allow(clippy::print_stdout, reason = "times are reported, not asserted")]
 
+#[path = "support/agent.rs"]
+mod agent;
 #[path = "e2e/annotations.rs"]
 mod annotations;
 #[path = "e2e/custom.rs"]

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test may panic")]
 
-#[path = "mcp/agent.rs"]
+#[path = "support/agent.rs"]
 mod agent;
 #[path = "mcp/answers.rs"]
 mod answers;
@@ -12,5 +12,7 @@ mod bounds;
 mod cluster;
 #[path = "mcp/errors.rs"]
 mod errors;
+#[path = "mcp/protocol.rs"]
+mod protocol;
 #[path = "mcp/untrusted.rs"]
 mod untrusted;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use shindan_core::api::Remedy;
+use shindan_core::api::{Remedy, RemedyKind};
 use shindan_core::case::Thresholds;
 use shindan_core::facts::Timestamp;
 use shindan_core::offline;
@@ -124,6 +124,35 @@ fn no_command_touches_data() {
     let guard = "kubectl -n shop get pvc data -o jsonpath='{.status.phase}' | grep -qx Pending && kubectl -n shop";
     assert!(touches_data(&format!("{guard} delete pvc data --wait=false")).is_none());
     assert!(touches_data(&format!("{guard} delete pvc other")).is_some());
+}
+
+#[test]
+fn a_remedy_that_only_reads_is_no_fix() {
+    const CHANGES: [&str; 12] = [
+        " patch ",
+        " delete ",
+        " edit ",
+        " apply ",
+        " create ",
+        " scale ",
+        " replace ",
+        " annotate ",
+        " cordon ",
+        " drain ",
+        " rollout undo ",
+        " rollout restart ",
+    ];
+    let changes = |command: &String| CHANGES.iter().any(|verb| command.contains(verb));
+    let mut seen = 0;
+    for (cause, remedy) in recorded::cases(1).into_iter().flat_map(|items| remedies(&items)) {
+        if remedy.kind == RemedyKind::Investigate {
+            seen += 1;
+            assert!(remedy.patch.is_none() && !remedy.command.as_ref().is_some_and(changes), "{cause}: {remedy:?}");
+        } else {
+            assert!(!remedy.text.starts_with("Read the last lines"), "a log is read: {cause}: {remedy:?}");
+        }
+    }
+    assert!(seen > 100, "{seen}");
 }
 
 const WORKLOADS: [&str; 5] = ["Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob"];

@@ -18,14 +18,13 @@ use shindan_core::redact::{Names, Words, related};
 use self::collection::Collection;
 use self::comparison::{Line, answer, differences, without_names};
 use self::document::{Document, Head};
-use super::cause_files::{self, AddedRules};
+use super::cause_files::EngineArgs;
 use super::dump::spans_namespaces;
 use super::found::Found;
 use super::input::Size;
 use super::look::{self, Asked, Connection, Question, resolve};
 use super::{Ending, Streams};
 use crate::cluster::client;
-use crate::config::ThresholdArgs;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -47,14 +46,11 @@ pub(super) struct Args {
     #[command(flatten)]
     connection: Connection,
     #[command(flatten)]
-    thresholds: ThresholdArgs,
-    #[command(flatten)]
-    rules: AddedRules,
+    engine: EngineArgs,
 }
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
-    args.rules.load()?;
-    cause_files::check(&args.thresholds)?;
+    args.engine.load()?;
     // Mistakes in the arguments are reported before the cluster is contacted.
     if let Some(asked) = Asked::without_discovery(&args.subjects).map_err(anyhow::Error::msg)? {
         check(&asked)?;
@@ -83,7 +79,7 @@ async fn dump(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> 
         writeln!(streams.err, "warning: {note}")?;
     }
     let namespace = look::place(args.namespace.as_deref(), &asked, &clients, limit).await?;
-    let question = Question::new(&clients, namespace, asked, args.thresholds.thresholds(), limit).await?;
+    let question = Question::new(&clients, namespace, asked, args.engine.thresholds(), limit).await?;
     let now = look::clock();
     let Size(most) = args.max_size;
     let settings = Settings { kubernetes, replaces_names: args.replace_names, most };
@@ -150,9 +146,9 @@ async fn document(question: &Question<'_>, settings: &Settings, now: Timestamp) 
         has_replaced_names: settings.replaces_names,
     };
     let maker = Maker { question, head, most: settings.most, now };
-    let (objects, mut document) = maker.smallest(objects, &answer(&found))?;
-    let is = answer(&maker.requested(&document));
-    warnings.extend(differences(&answer(&found), &is).map(|of| format!("the dump has another diagnosis: {of}")));
+    let expected = answer(&found);
+    let Smallest { objects, mut document, answer } = maker.smallest(objects, &expected)?;
+    warnings.extend(differences(&expected, &answer).map(|of| format!("the dump has another diagnosis: {of}")));
     if settings.replaces_names {
         let expected = without_names(&maker.all(&document));
         document = maker.without_names(&objects, &expected)?;
@@ -172,22 +168,31 @@ struct Maker<'q> {
     now: Timestamp,
 }
 
+/// The objects of a dump, its file, and the diagnoses of the requested objects in the file.
+struct Smallest {
+    objects: Vec<Value>,
+    document: Document,
+    answer: Vec<Line>,
+}
+
 impl Maker<'_> {
     /// What belongs to the requested objects, if their diagnosis depends on nothing else. A pod that waits for another
     /// depends on more.
-    fn smallest(&self, objects: Vec<Value>, expected: &[Line]) -> anyhow::Result<(Vec<Value>, Document)> {
+    fn smallest(&self, objects: Vec<Value>, expected: &[Line]) -> anyhow::Result<Smallest> {
         let namespace = self.question.namespace.as_deref();
         if matches!(self.question.asked, Asked::These(_)) {
             let belongs = related(&objects, |object| self.is_asked(object));
             let part: Vec<Value> =
                 objects.iter().zip(belongs).filter(|(_, belongs)| *belongs).map(|(object, _)| object.clone()).collect();
             let document = Document::new(&self.head, &part, namespace, self.most)?;
-            if document.left_out > 0 || answer(&self.requested(&document)) == *expected {
-                return Ok((part, document));
+            let answer = answer(&self.requested(&document));
+            if document.left_out > 0 || answer == *expected {
+                return Ok(Smallest { objects: part, document, answer });
             }
         }
         let document = Document::new(&self.head, &objects, namespace, self.most)?;
-        Ok((objects, document))
+        let answer = answer(&self.requested(&document));
+        Ok(Smallest { objects, document, answer })
     }
 
     fn is_asked(&self, object: &Value) -> bool {

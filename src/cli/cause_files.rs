@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
+use shindan_core::case::Thresholds;
 use shindan_core::rules::catalog::{self, Additions, Catalog, SourceFile};
 
 use crate::config::ThresholdArgs;
@@ -18,10 +19,6 @@ pub(super) struct AddedRules {
 }
 
 impl AddedRules {
-    pub(super) fn is_empty(&self) -> bool {
-        self.paths.is_empty()
-    }
-
     /// Adds the causes. A file with an error is an error of the command, so that no diagnosis lacks a cause unnoticed.
     pub(super) fn load(&self) -> anyhow::Result<()> {
         if self.paths.is_empty() {
@@ -33,8 +30,33 @@ impl AddedRules {
     }
 }
 
+/// Settings of the engine that commands with a diagnosis have in common.
+#[derive(Debug, clap::Args)]
+pub(super) struct EngineArgs {
+    #[command(flatten)]
+    thresholds: ThresholdArgs,
+    #[command(flatten)]
+    rules: AddedRules,
+}
+
+impl EngineArgs {
+    /// Adds the rules, and checks the thresholds of their causes.
+    pub(super) fn load(&self) -> anyhow::Result<()> {
+        self.rules.load()?;
+        check(&self.thresholds)
+    }
+
+    pub(super) fn thresholds(&self) -> Thresholds {
+        self.thresholds.thresholds()
+    }
+
+    pub(super) fn has_rules(&self) -> bool {
+        !self.rules.paths.is_empty()
+    }
+}
+
 /// Checks that the causes of rules with a threshold exist. Rules are read after the flags.
-pub(super) fn check(thresholds: &ThresholdArgs) -> anyhow::Result<()> {
+fn check(thresholds: &ThresholdArgs) -> anyhow::Result<()> {
     let catalog = catalog::current();
     let unknown = thresholds.causes_of_rules().find(|cause| catalog.name(cause).is_none());
     if let Some(cause) = unknown {

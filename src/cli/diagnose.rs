@@ -7,13 +7,12 @@ use std::path::PathBuf;
 use anyhow::bail;
 use shindan_core::wire::Dump;
 
-use super::cause_files::{self, AddedRules};
+use super::cause_files::{self, EngineArgs};
 use super::dump::{DumpArgs, Judged};
 use super::found::Form;
 use super::language::LanguageArgs;
 use super::tree::{Detail, Reading};
 use super::{Ending, Streams};
-use crate::config::ThresholdArgs;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -33,16 +32,13 @@ pub(super) struct Args {
     #[arg(long)]
     exit_code: bool,
     #[command(flatten)]
-    thresholds: ThresholdArgs,
-    #[command(flatten)]
-    rules: AddedRules,
+    engine: EngineArgs,
     #[command(flatten)]
     language: LanguageArgs,
 }
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
-    args.rules.load()?;
-    cause_files::check(&args.thresholds)?;
+    args.engine.load()?;
     let input = args.dump.read(&args.files)?;
     for warning in args.dump.warnings(&input) {
         writeln!(streams.err, "warning: {warning}")?;
@@ -59,12 +55,13 @@ pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Endi
     let shown = |of: &str| namespace.is_none_or(|only| only == of);
     let uids = input.dump.pods.iter().filter(|pod| shown(&pod.key.namespace)).map(|pod| pod.uid.clone());
     let pods = uids.collect::<BTreeSet<_>>().len();
-    let thresholds = args.thresholds.thresholds().in_language(args.language.language());
+    let thresholds = args.engine.thresholds().in_language(args.language.language());
     let Judged { found, now, wake } = args.dump.judge(input, thresholds, namespace);
     for warning in cause_files::too_expensive() {
         writeln!(streams.err, "warning: {warning}")?;
     }
-    let reading = Reading { detail: Detail::by_size(found.len()), language: args.language.language() };
+    let reading =
+        Reading { detail: Detail::by_size(found.len()), language: args.language.language(), collapses_ended: false };
     found.write(args.output, reading, now, streams.out)?;
     // Flushes the output first, so that it appears before the messages on standard error.
     streams.out.flush()?;

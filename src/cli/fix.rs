@@ -14,7 +14,7 @@ use anstyle::Style;
 use anyhow::{Context, bail};
 use kube::api::DynamicObject;
 use serde_json::json;
-use shindan_core::api::{Head, Remedy, RemedyKind, WorkloadRef};
+use shindan_core::api::{Head, Remedy, WorkloadRef};
 use shindan_core::facts::route::NetworkKind;
 use shindan_core::facts::{is_custom_group, seconds_between};
 use shindan_core::language::Language;
@@ -26,13 +26,13 @@ pub(super) use self::object::Objects;
 use self::object::Refusal;
 use self::steps::{Applied, Step, Stopped};
 use self::trial::{State, Trial};
-use super::cause_files::{self, AddedRules};
+use super::cause_files::EngineArgs;
 use super::found::{Found, NodeOrWorkload};
 use super::language::LanguageArgs;
 use super::look::{Asked, Connection, LOOK_AGAIN, Question, Waited, clock, resolve, selected, wait};
-use super::{Ending, Streams};
+use super::{Ending, Streams, sentences};
 use crate::cluster::client::{self, Clients};
-use crate::config::{Seconds, ThresholdArgs};
+use crate::config::Seconds;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -75,9 +75,7 @@ pub(super) struct Args {
     #[command(flatten)]
     connection: Connection,
     #[command(flatten)]
-    thresholds: ThresholdArgs,
-    #[command(flatten)]
-    rules: AddedRules,
+    engine: EngineArgs,
     #[command(flatten)]
     language: LanguageArgs,
 }
@@ -99,8 +97,7 @@ fn pair(text: &str) -> Result<(String, String), String> {
 const ATTEMPTS: usize = 3;
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
-    args.rules.load()?;
-    cause_files::check(&args.thresholds)?;
+    args.engine.load()?;
     let runtime = super::runtime()?;
     runtime.block_on(fix(args, streams))
 }
@@ -323,7 +320,7 @@ async fn recovers(
 }
 
 fn thresholds(args: &Args) -> shindan_core::case::Thresholds {
-    args.thresholds.thresholds().in_language(args.language.language())
+    args.engine.thresholds().in_language(args.language.language())
 }
 
 async fn of_one<'a>(args: &Args, clients: &'a Clients, of: &Failing) -> anyhow::Result<Question<'a>> {
@@ -344,7 +341,7 @@ fn print_offers(of: &Failing, offers: &[Offer<'_>], streams: &mut Streams<'_>) -
     let bold = style(Style::new().bold());
     writeln!(streams.out, "{bold}{}   {}{bold:#}\n   {}\n", of.subject, of.cause, of.summary)?;
     for (number, Offer { remedy, state }) in offers.iter().enumerate() {
-        let kind = if remedy.kind == RemedyKind::Mitigate { "Mitigate" } else { "Fix" };
+        let kind = sentences::remedy(remedy.kind, Language::English);
         writeln!(streams.out, "{bold}{}{bold:#}  {kind}: {}", number + 1, remedy.text)?;
         if let Some(command) = &remedy.command {
             writeln!(streams.out, "   {command}")?;

@@ -54,6 +54,14 @@ enum Version {
     Object(Box<str>),
 }
 
+/// A node, a workload with its pods, or pods without a diagnosed workload.
+#[derive(Debug, Clone)]
+pub(super) struct Block<'f> {
+    pub(super) namespace: &'f str,
+    pub(super) node_or_workload: Option<&'f OfNodeOrWorkload>,
+    pub(super) pods: Vec<&'f OfPod>,
+}
+
 /// A node or a workload with its pods, or a pod whose workload has no diagnosis.
 #[derive(Debug, Clone)]
 pub(super) enum Entry<'f> {
@@ -168,28 +176,39 @@ impl Found {
         }
     }
 
-    /// Groups the pods under their workloads.
-    pub(super) fn entries(&self) -> Vec<Entry<'_>> {
-        let mut pods: BTreeMap<WorkloadKey, Vec<&OfPod>> = BTreeMap::new();
+    /// Groups each pod under its workload if that has a diagnosis. Pods of a workload without one form a block.
+    pub(super) fn blocks(&self) -> Vec<Block<'_>> {
+        let mut of_workloads: BTreeMap<WorkloadKey, Vec<&OfPod>> = BTreeMap::new();
         let mut bare = Vec::new();
         for pod in &self.pods {
             match &pod.spec.workload {
-                Some(own) => pods.entry(WorkloadKey::of(own, &pod.key.namespace)).or_default().push(pod),
-                None => bare.push(pod),
+                Some(own) => of_workloads.entry(WorkloadKey::of(own, &pod.key.namespace)).or_default().push(pod),
+                None => bare.push(vec![pod]),
             }
         }
-        let mut entries = Vec::new();
+        let mut blocks = Vec::new();
         for of in &self.nodes_and_workloads {
+            let namespace = &of.key.object.namespace;
             let own = match &of.object {
-                NodeOrWorkload::Workload(spec, _) => {
-                    pods.remove(&WorkloadKey::of(&spec.workload, &of.key.object.namespace))
-                }
+                NodeOrWorkload::Workload(spec, _) => of_workloads.remove(&WorkloadKey::of(&spec.workload, namespace)),
                 NodeOrWorkload::Node(..) => None,
             };
-            entries.push(Entry::NodeOrWorkload(of, own.unwrap_or_default()));
+            blocks.push(Block { namespace, node_or_workload: Some(of), pods: own.unwrap_or_default() });
         }
-        entries.extend(pods.into_values().flatten().chain(bare).map(Entry::Pod));
-        entries
+        for pods in of_workloads.into_values().chain(bare) {
+            let namespace = pods.first().map_or("", |pod| &pod.key.namespace);
+            blocks.push(Block { namespace, node_or_workload: None, pods });
+        }
+        blocks
+    }
+
+    /// The blocks as a list. Each pod without a diagnosed workload is an entry of its own.
+    pub(super) fn entries(&self) -> Vec<Entry<'_>> {
+        let entries = self.blocks().into_iter().flat_map(|block| match block.node_or_workload {
+            Some(of) => vec![Entry::NodeOrWorkload(of, block.pods)],
+            None => block.pods.into_iter().map(Entry::Pod).collect(),
+        });
+        entries.collect()
     }
 
     fn of(objects: impl Iterator<Item = (DiagnosisKey, Object)>) -> Self {

@@ -1,10 +1,12 @@
 //! `kubectl shindan`: diagnoses a cluster for the user.
 
+mod behind;
 mod below;
 mod connection;
 mod gather;
 mod kind;
 mod own_status;
+mod ready;
 mod standing;
 mod subject;
 #[cfg(test)]
@@ -21,18 +23,19 @@ use anyhow::{Context, bail};
 pub(super) use self::below::Below;
 pub(super) use self::connection::Connection;
 pub(super) use self::gather::{By, Gathered, Question, is_place, resolve, selected, types_of_rules};
+pub(super) use self::ready::ReadyPods;
 pub(super) use self::subject::Asked;
 pub(super) use self::wait::{Waited, wait};
 use shindan_core::facts::Timestamp;
 use shindan_core::language::{phrase, translate};
 
-use super::cause_files::{self, AddedRules};
+use super::cause_files::{self, EngineArgs};
 use super::found::{Form, Found};
 use super::language::LanguageArgs;
 use super::tree::Reading;
 use super::{Ending, Streams};
 use crate::cluster::client::{self, Clients};
-use crate::config::{Seconds, ThresholdArgs};
+use crate::config::Seconds;
 
 pub(super) use self::kind::kinds;
 
@@ -58,8 +61,8 @@ pub(super) struct Args {
         hide_possible_values = true
     )]
     all_namespaces: bool,
-    /// The pods with these labels, as in app=web,tier!=cache
-    #[arg(short = 'l', long, value_name = "LABELS", conflicts_with = "subjects")]
+    /// The pods with these labels, as in app=web,tier!=cache; after a kind, its objects with these labels
+    #[arg(short = 'l', long, value_name = "LABELS")]
     selector: Option<String>,
     /// Output format
     #[arg(short, long, value_name = "FORMAT", default_value = "tree")]
@@ -85,9 +88,7 @@ pub(super) struct Args {
     #[command(flatten)]
     connection: Connection,
     #[command(flatten)]
-    thresholds: ThresholdArgs,
-    #[command(flatten)]
-    rules: AddedRules,
+    engine: EngineArgs,
     #[command(flatten)]
     language: LanguageArgs,
 }
@@ -96,10 +97,13 @@ pub(super) struct Args {
 pub(super) const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
-    args.rules.load()?;
-    cause_files::check(&args.thresholds)?;
+    args.engine.load()?;
     // Mistakes in the arguments are reported before the cluster is contacted.
-    Asked::without_discovery(&args.subjects).map_err(anyhow::Error::msg)?;
+    let asked = Asked::without_discovery(&args.subjects).map_err(anyhow::Error::msg)?;
+    let has_names = args.subjects.len() > 1 || asked.is_some_and(|asked| !asked.subjects().is_empty());
+    if args.selector.is_some() && has_names {
+        bail!("-l selects objects by their labels: leave out the names, as in `pod -l app=web`");
+    }
     let runtime = super::runtime()?;
     runtime.block_on(look(args, streams))
 }
@@ -112,7 +116,7 @@ async fn look(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> 
         writeln!(streams.err, "warning: {note}")?;
     }
     let mut question = question(args, asked, &clients).await?;
-    if matches!(question.asked, Asked::All) && !args.rules.is_empty() {
+    if matches!(question.asked, Asked::All) && args.engine.has_rules() {
         match gather::types_of_rules(&clients.write, args.connection.limit()).await {
             Ok(types) => question.custom = types,
             Err(failure) => {
@@ -147,12 +151,19 @@ async fn question<'a>(args: &Args, asked: Asked, clients: &'a Clients) -> anyhow
     let namespace =
         if args.all_namespaces { None } else { place(args.namespace.as_deref(), &asked, clients, limit).await? };
     let asked = match &args.selector {
-        Some(labels) => Asked::Pods(gather::selected(&clients.write, namespace.as_deref(), labels, limit).await?),
+        Some(labels) => gather::labelled(asked, &clients.write, namespace.as_deref(), labels, limit).await?,
         None => asked,
     };
-    let thresholds = args.thresholds.thresholds().in_language(args.language.language());
+    let thresholds = args.engine.thresholds().in_language(args.language.language());
     let question = Question::new(clients, namespace, asked, thresholds, limit).await?;
-    Ok(Question { here: args.here || !args.rules.is_empty(), ended: args.ended, shows_progress: true, ..question })
+    Ok(Question {
+        here: args.here || args.engine.has_rules(),
+        ended: args.ended,
+        // Objects are printed as they are stored.
+        with_live_counts: !matches!(args.output, Form::Json | Form::Yaml | Form::Name),
+        shows_progress: true,
+        ..question
+    })
 }
 
 /// The namespace of the requested objects. `None`: they have none.
@@ -265,7 +276,8 @@ fn print_answer(
         writeln!(streams.err, "warning: {note}")?;
     }
     let language = args.language.language();
-    let reading = Reading { detail: question.detail(found), language };
+    // Many pods end on a node in a day.
+    let reading = Reading { detail: question.detail(found), language, collapses_ended: question.asked.is_of_nodes() };
     found.write(args.output, reading, now, streams.out)?;
     // Flushes the output first, so that it appears before the messages on standard error.
     streams.out.flush()?;

@@ -13,8 +13,8 @@ use shindan_core::language::{Language, phrase, translate};
 use shindan_core::rules;
 
 use self::escape::{block, code, words};
-use super::found::{Found, NodeOrWorkload, OfPod};
-use super::tree::{Block, alike, blocks};
+use super::found::{Block, Found, NodeOrWorkload, OfPod};
+use super::tree::{alike, blocks};
 use super::{print, sentences};
 
 /// Maximum number of names of pods that fail alike.
@@ -242,8 +242,8 @@ impl Section<'_> {
             return Ok(());
         }
         self.heading(phrase!(self.language, "What to do", "対処"))?;
-        for Remedy { text, command, patch, .. } in remedies {
-            writeln!(self.out, "- {}", words(text))?;
+        for Remedy { kind, text, command, patch } in remedies {
+            writeln!(self.out, "- **{}:** {}", sentences::remedy(*kind, self.language), words(text))?;
             match (command, patch) {
                 (Some(command), _) => write!(self.out, "\n{}\n", block(command, "sh"))?,
                 (None, Some(patch)) => write!(self.out, "\n{}\n", block(patch, "yaml"))?,

@@ -27,11 +27,10 @@ use rmcp::transport::stdio;
 use self::cluster::Cluster;
 use self::dump::Dumps;
 use self::server::Server;
-use super::cause_files::{self, AddedRules};
+use super::cause_files::EngineArgs;
 use super::dump::MaxInput;
 use super::look::Connection;
 use super::{Ending, Streams};
-use crate::config::ThresholdArgs;
 
 /// Answer an agent's questions about failures, as a Model Context Protocol server
 ///
@@ -50,14 +49,11 @@ pub(super) struct Args {
     #[command(flatten)]
     connection: Connection,
     #[command(flatten)]
-    thresholds: ThresholdArgs,
-    #[command(flatten)]
-    rules: AddedRules,
+    engine: EngineArgs,
 }
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
-    args.rules.load()?;
-    cause_files::check(&args.thresholds)?;
+    args.engine.load()?;
     if std::io::stdin().is_terminal() {
         writeln!(
             streams.err,

@@ -52,6 +52,27 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// Same as [`wrap`], and also breaks a word that is longer than a line.
+pub(super) fn wrap_all(text: &str, width: usize) -> Vec<String> {
+    wrap(text, width).iter().flat_map(|line| pieces(line, width)).collect()
+}
+
+/// Pieces of at most `width` columns, without regard to words.
+pub(super) fn pieces(text: &str, width: usize) -> Vec<String> {
+    let (mut pieces, mut piece, mut taken) = (Vec::new(), String::new(), 0);
+    for c in text.chars() {
+        let columns = c.width().unwrap_or(0);
+        if taken + columns > width && taken > 0 {
+            pieces.push(std::mem::take(&mut piece));
+            taken = 0;
+        }
+        piece.push(c);
+        taken += columns;
+    }
+    pieces.push(piece);
+    pieces
+}
+
 /// Splits a word at the positions where a line may break. Japanese may break between any two characters, but not before
 /// closing or after opening punctuation.
 fn breakable(word: &str) -> Vec<&str> {
@@ -149,5 +170,16 @@ mod tests {
         assert_eq!(wrap("診断した。次", 8), ["診断し", "た。次"], "no line begins with a full stop");
         assert_eq!(wrap("値「診断」", 5), ["値", "「診", "断」"], "none ends with what opens");
         assert_eq!(wrap("liveness を確認", 10), ["liveness", "を確認"]);
+    }
+
+    #[test]
+    fn a_word_that_is_longer_than_a_line_is_broken() {
+        assert_eq!(
+            wrap_all("at registry.example.com/web:1 it", 10),
+            ["at", "registry.e", "xample.com", "/web:1", "it"]
+        );
+        assert_eq!(pieces("診断した", 5), ["診断", "した"], "wide characters take two columns");
+        assert_eq!(wrap_all("one two", usize::MAX), ["one two"]);
+        assert_eq!(pieces("", 5), [""]);
     }
 }

@@ -1,13 +1,40 @@
 //! Sentences common to the tree and the page.
 
-use shindan_core::api::{Restarts, Run, ServiceImpact, TemplateChange};
+use shindan_core::api::{DiagnosisState, RemedyKind, Restarts, Run, ServiceImpact, TemplateChange};
 use shindan_core::facts::{Timestamp, seconds_between};
 use shindan_core::language::Language;
 use shindan_core::language::{phrase, translate};
 use shindan_core::message::text;
 
+use super::found::OfPod;
+
 /// Longest reason of a termination.
 const REASON: usize = 200;
+
+/// What a remedy does about the cause, as its label.
+pub(super) fn remedy(kind: RemedyKind, language: Language) -> &'static str {
+    match kind {
+        RemedyKind::Mitigate => phrase!(language, "Mitigate", "緩和"),
+        RemedyKind::Fix => phrase!(language, "Fix", "修正"),
+        RemedyKind::Investigate => phrase!(language, "Investigate", "調査"),
+    }
+}
+
+/// How many diagnoses of pods have ended, and how: `Ended pods: 3 (2 Recovered, 1 Gone)`.
+pub(super) fn ended_pods(pods: &[&OfPod], language: Language) -> String {
+    let with = |state: DiagnosisState| {
+        let n = pods.iter().filter(|pod| pod.status.head.state == state).count();
+        (n > 0).then(|| format!("{n} {state}"))
+    };
+    let states: Vec<String> = [DiagnosisState::Recovered, DiagnosisState::Gone].into_iter().filter_map(with).collect();
+    translate!(
+        language,
+        "Ended pods: {n} ({states})",
+        "終了した Pod: {n} ({states})",
+        n = pods.len(),
+        states = states.join(", ")
+    )
+}
 
 /// The remaining endpoints of a Service.
 pub(super) fn service(service: &ServiceImpact, language: Language) -> String {

@@ -1,6 +1,8 @@
 //! Diagnoses as a tree for people: workloads, their pods and containers, and remedies.
 
 mod style;
+#[cfg(test)]
+mod tests;
 mod timeline;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,16 +13,17 @@ use shindan_core::api::{
     DiagnosisState, Evidence, Head, Impact, NodeDiagnosisSpec, NodeDiagnosisStatus, Remedy, ServiceImpact, Severity,
     Weight, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus,
 };
-use shindan_core::facts::{Timestamp, WorkloadKey};
+use shindan_core::facts::Timestamp;
 use shindan_core::language::Language;
 use shindan_core::language::{phrase, translate};
 use shindan_core::message::text;
 use style::Paint;
 
-use super::found::{Found, OfNodeOrWorkload, OfPod};
-use super::print::{self, columns, wrap};
+use super::found::{Block, Found, OfPod};
+use super::print::{self, columns, pieces, wrap_all};
 use super::sentences;
 pub(super) use style::Style;
+use timeline::Timeline;
 
 /// Level of detail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +47,8 @@ impl Detail {
 pub(super) struct Reading {
     pub(super) detail: Detail,
     pub(super) language: Language,
+    /// Whether pods whose diagnosis has ended are only counted.
+    pub(super) collapses_ended: bool,
 }
 
 /// Maximum characters of a text from the cluster.
@@ -58,9 +63,16 @@ pub(super) fn write(
     now: Timestamp,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let Reading { detail, language } = reading;
+    let Reading { detail, language, collapses_ended } = reading;
     let mut tree = Tree { detail, language, style, now, out };
-    let blocks = blocks(found);
+    let mut blocks = blocks(found);
+    let mut ended = Vec::new();
+    if collapses_ended {
+        for block in &mut blocks {
+            ended.extend(block.pods.extract_if(.., |pod| !is_active(pod)));
+        }
+        blocks.retain(|block| block.node_or_workload.is_some() || !block.pods.is_empty());
+    }
     let namespaces: BTreeSet<&str> = blocks.iter().map(|block| block.namespace).collect();
     let with_namespace = namespaces.iter().filter(|namespace| !namespace.is_empty()).count() > 1;
     let mut last = None;
@@ -77,28 +89,24 @@ pub(super) fn write(
         last = Some(block.namespace);
         tree.block(block)?;
     }
+    if !ended.is_empty() {
+        if last.is_some() {
+            writeln!(tree.out)?;
+        }
+        tree.ended(&ended)?;
+    }
     Ok(())
 }
 
-/// A node, a workload with its pods, or pods without a diagnosed workload.
-pub(super) struct Block<'a> {
-    pub(super) namespace: &'a str,
-    pub(super) node_or_workload: Option<&'a OfNodeOrWorkload>,
-    pub(super) pods: Vec<&'a OfPod>,
-}
-
-impl Block<'_> {
-    /// Sort key: nodes first, then namespace, severity and name.
-    fn order(&self) -> (String, bool, Severity, String) {
-        let head = self.node_or_workload.map(|of| of.object.head());
-        let ended = head.map_or_else(|| !self.pods.iter().any(|pod| is_active(pod)), |head| !is_on(head));
-        let of_pods = self.pods.iter().filter(|pod| is_active(pod)).map(|pod| pod.status.head.severity);
-        let severity = of_pods.chain(head.map(|head| head.severity)).min().unwrap_or(Severity::Info);
-        let name =
-            self.node_or_workload.map_or_else(|| self.pods.first().map(|pod| &pod.key), |of| Some(&of.key.object));
-        let name = name.map(ToString::to_string).unwrap_or_default();
-        (self.namespace.to_owned(), ended, severity, name)
-    }
+/// Sort key of a block: nodes first, then namespace, severity and name.
+fn order(block: &Block<'_>) -> (String, bool, Severity, String) {
+    let head = block.node_or_workload.map(|of| of.object.head());
+    let ended = head.map_or_else(|| !block.pods.iter().any(|pod| is_active(pod)), |head| !is_on(head));
+    let of_pods = block.pods.iter().filter(|pod| is_active(pod)).map(|pod| pod.status.head.severity);
+    let severity = of_pods.chain(head.map(|head| head.severity)).min().unwrap_or(Severity::Info);
+    let name = block.node_or_workload.map_or_else(|| block.pods.first().map(|pod| &pod.key), |of| Some(&of.key.object));
+    let name = name.map(ToString::to_string).unwrap_or_default();
+    (block.namespace.to_owned(), ended, severity, name)
 }
 
 fn is_on(head: &Head) -> bool {
@@ -109,32 +117,10 @@ fn is_active(pod: &OfPod) -> bool {
     pod.status.head.state == DiagnosisState::Active
 }
 
-/// Groups each pod under its workload if that has a diagnosis. Pods of a workload without one form a block.
+/// The blocks in the order of output.
 pub(super) fn blocks(found: &Found) -> Vec<Block<'_>> {
-    let mut of_workloads: BTreeMap<WorkloadKey, Block<'_>> = BTreeMap::new();
-    let mut blocks = Vec::new();
-    for of in &found.nodes_and_workloads {
-        let namespace = &of.key.object.namespace;
-        let block = Block { namespace, node_or_workload: Some(of), pods: Vec::new() };
-        match &of.object {
-            NodeOrWorkload::Node(..) => blocks.push(block),
-            NodeOrWorkload::Workload(spec, _) => {
-                of_workloads.insert(WorkloadKey::of(&spec.workload, namespace), block);
-            }
-        }
-    }
-    for pod in &found.pods {
-        let namespace = &pod.key.namespace;
-        let alone = || Block { namespace, node_or_workload: None, pods: Vec::new() };
-        match &pod.spec.workload {
-            Some(own) => {
-                of_workloads.entry(WorkloadKey::of(own, namespace)).or_insert_with(alone).pods.push(pod);
-            }
-            None => blocks.push(Block { pods: vec![pod], ..alone() }),
-        }
-    }
-    blocks.extend(of_workloads.into_values());
-    blocks.sort_by_key(Block::order);
+    let mut blocks = found.blocks();
+    blocks.sort_by_key(order);
     blocks
 }
 
@@ -161,10 +147,11 @@ impl Tree<'_> {
         self.style.width.saturating_sub(taken).max(20)
     }
 
-    /// Prints text wrapped at words. `first` precedes the first line, and the others are indented to match.
+    /// Prints text wrapped at words, and within words that are too long. `first` precedes the first line, and the others are
+    /// indented to match.
     fn text(&mut self, indent: &str, first: &str, text: &str, paint: Option<Paint>) -> io::Result<()> {
         let width = self.room(columns(indent) + columns(first));
-        for (n, line) in wrap(&clean(text), width).iter().enumerate() {
+        for (n, line) in wrap_all(&clean(text), width).iter().enumerate() {
             let painted = paint.map_or_else(|| line.clone(), |paint| self.style.paint(paint, line));
             let lead = if n == 0 { first.to_owned() } else { " ".repeat(columns(first)) };
             self.line(indent, &format!("{lead}{painted}"))?;
@@ -182,26 +169,52 @@ impl Tree<'_> {
         }
     }
 
-    /// `✖ Deployment web   ImageTagNotFound   Critical   0/3 ready   12m`
-    fn title(&mut self, indent: &str, title: &Title<'_>) -> io::Result<()> {
-        let mut parts = vec![
-            format!(
-                "{} {}",
-                self.sign(title.state, title.severity),
-                self.style.paint(Paint::Name, &clean(&title.what))
-            ),
-            self.style.paint(Paint::Of(title.severity), &clean(title.cause)),
-        ];
-        if title.state != DiagnosisState::Active {
-            parts[1] = clean(title.cause);
+    /// `✔ Ended pods: 3 (2 Recovered, 1 Gone); -o table lists them`
+    fn ended(&mut self, pods: &[&OfPod]) -> io::Result<()> {
+        let text = translate!(
+            self.language,
+            "{pods}; -o table lists them",
+            "{pods}。-o table で一覧",
+            pods = sentences::ended_pods(pods, self.language)
+        );
+        let sign = self.sign(DiagnosisState::Recovered, Severity::Info);
+        self.line("", &format!("{sign} {text}"))
+    }
+
+    /// `✖ Deployment web   ImageTagNotFound   Critical   0/3 ready   12m`. What does not fit is in further lines, which
+    /// begin with `below`.
+    fn title(&mut self, indent: &str, below: &str, title: &Title<'_>) -> io::Result<()> {
+        const GAP: &str = "   ";
+        let is_active = title.state == DiagnosisState::Active;
+        let mut parts = vec![(title.what.clone(), Some(Paint::Name))];
+        parts.push((title.cause.to_owned(), is_active.then_some(Paint::Of(title.severity))));
+        if !is_active {
             let paint = if title.state == DiagnosisState::Gone { Paint::Faint } else { Paint::Healthy };
-            parts.push(self.style.paint(paint, title.state.as_str()));
+            parts.push((title.state.to_string(), Some(paint)));
         } else if title.severity == Severity::Critical {
-            parts.push(title.severity.to_string());
+            parts.push((title.severity.to_string(), None));
         }
-        parts.extend(title.more.iter().filter(|part| !part.is_empty()).map(|part| clean(part)));
-        parts.extend(title.since.map(|since| self.style.paint(Paint::Faint, &print::age(since, self.now))));
-        self.line(indent, &parts.join("   "))
+        parts.extend(title.more.iter().filter(|part| !part.is_empty()).map(|part| (part.clone(), None)));
+        parts.extend(title.since.map(|since| (print::age(since, self.now), Some(Paint::Faint))));
+
+        let room = self.room(columns(indent).max(columns(below)) + 2);
+        let (mut lead, mut taken) = (indent, 0);
+        let mut line = format!("{} ", self.sign(title.state, title.severity));
+        for (text, paint) in parts {
+            for piece in pieces(&clean(&text), room) {
+                let gap = if taken == 0 { "" } else { GAP };
+                if taken > 0 && taken + columns(gap) + columns(&piece) > room {
+                    self.line(lead, &line)?;
+                    (lead, line, taken) = (below, "  ".to_owned(), 0);
+                } else {
+                    line.push_str(gap);
+                    taken += columns(gap);
+                }
+                taken += columns(&piece);
+                line.push_str(&paint.map_or_else(|| piece.clone(), |paint| self.style.paint(paint, &piece)));
+            }
+        }
+        self.line(lead, &line)
     }
 
     fn block(&mut self, block: &Block<'_>) -> io::Result<()> {
@@ -249,7 +262,7 @@ impl Tree<'_> {
         ));
         let (branch, below) = self.branch(is_last);
         let indents = std::iter::once(branch).chain(std::iter::repeat(below));
-        wrap(&text, self.room(columns(branch)))
+        wrap_all(&text, self.room(columns(branch)))
             .iter()
             .zip(indents)
             .try_for_each(|(line, indent)| self.line(indent, line))
@@ -268,7 +281,7 @@ impl Tree<'_> {
             1 => phrase!(self.language, "1 pod is affected", "1 Pod に影響").to_owned(),
             pods => translate!(self.language, "{pods} pods are affected", "{pods} Pod に影響", pods),
         };
-        self.title("", &Title::of(&status.head, format!("Node {}", spec.node_name), vec![flapping, affected]))?;
+        self.title("", trunk, &Title::of(&status.head, format!("Node {}", spec.node_name), vec![flapping, affected]))?;
         self.head(&status.head, trunk)
     }
 
@@ -290,7 +303,7 @@ impl Tree<'_> {
         } else {
             spec.workload.display.clone()
         };
-        self.title("", &Title::of(&status.head, what, vec![status.problem.clone(), ready]))?;
+        self.title("", trunk, &Title::of(&status.head, what, vec![status.problem.clone(), ready]))?;
         self.text(trunk, "", &status.head.summary, None)?;
         if let Some(serving) = &status.serving {
             self.services(trunk, &serving.services)?;
@@ -337,7 +350,7 @@ impl Tree<'_> {
             more: vec![container, pod_status, on],
             since: status.head.first_seen,
         };
-        self.title(branch, &title)?;
+        self.title(branch, below, &title)?;
         let full = self.detail == Detail::Full;
         if full || !repeats {
             self.text(below, "", &status.head.summary, None)?;
@@ -347,12 +360,7 @@ impl Tree<'_> {
             let line = restarts
                 .and_then(|r| timeline::of(r, status.container.as_deref(), self.now, self.language, self.style.signs));
             if let Some(line) = line {
-                if !line.drawn.is_empty() {
-                    self.line(
-                        below,
-                        &format!("{}   {}", clean(&line.drawn), self.style.paint(Paint::Faint, &line.legend)),
-                    )?;
-                }
+                self.timeline(below, &line)?;
                 self.text(below, "", &line.summary, Some(Paint::Faint))?;
             }
             self.evidence(below, &status.head.evidence)?;
@@ -381,6 +389,22 @@ impl Tree<'_> {
             self.remedies(below, status.head.state, &status.head.remedies)?;
         }
         Ok(())
+    }
+
+    /// Prints the drawing and its legend, in one line if it fits.
+    fn timeline(&mut self, indent: &str, line: &Timeline) -> io::Result<()> {
+        let (drawn, legend) = (clean(&line.drawn), &line.legend);
+        if drawn.is_empty() {
+            return Ok(());
+        }
+        let room = self.room(columns(indent));
+        if columns(&drawn) + 3 + columns(legend) <= room {
+            return self.line(indent, &format!("{drawn}   {}", self.style.paint(Paint::Faint, legend)));
+        }
+        for piece in pieces(&drawn, room) {
+            self.line(indent, &piece)?;
+        }
+        self.text(indent, "", legend, Some(Paint::Faint))
     }
 
     fn impact(&mut self, indent: &str, impact: &Impact) -> io::Result<()> {

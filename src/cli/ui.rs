@@ -4,6 +4,7 @@
 //! `pages` (HTTP), behind `guard`.
 
 mod board;
+mod browser;
 mod guard;
 mod pages;
 mod source;
@@ -23,12 +24,11 @@ use tokio::net::TcpListener;
 use self::board::Board;
 use self::guard::Guard;
 use self::source::Source;
-use super::cause_files::{self, AddedRules};
+use super::cause_files::EngineArgs;
 use super::dump::DumpArgs;
 use super::language::LanguageArgs;
 use super::look::Connection;
 use super::{Ending, Streams};
-use crate::config::ThresholdArgs;
 use crate::http::connections::{self, Limits};
 
 /// Each open page keeps a connection for its updates, and a browser uses up to six in all.
@@ -37,14 +37,17 @@ const LIMITS: Limits = Limits { connections: 64, header: Duration::from_secs(10)
 /// Show the failures in a cluster or a dump as a local web page
 ///
 /// This process serves the page on 127.0.0.1 with your own permissions while it runs. It exposes and changes nothing in the
-/// cluster. The printed URL contains a token: everyone who has it can see the page. No browser is started: open the URL
-/// yourself. Press Ctrl-C to stop.
+/// cluster. The printed URL contains a token: everyone who has it can see the page. Open the URL yourself, or use --open. Press
+/// Ctrl-C to stop.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Show a dump instead of a cluster: a file, a folder, or - for standard input; may be repeated. Files are read again after
     /// a change
     #[arg(short = 'f', long = "filename", value_name = "FILE|DIR|-", conflicts_with_all = ["Connection", "here"])]
     files: Vec<PathBuf>,
+    /// Open the page in your browser
+    #[arg(long)]
+    open: bool,
     /// The port on 127.0.0.1 [default: a free one]
     #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
     port: u16,
@@ -63,22 +66,19 @@ pub(super) struct Args {
     #[command(flatten)]
     connection: Connection,
     #[command(flatten)]
-    thresholds: ThresholdArgs,
-    #[command(flatten)]
-    rules: AddedRules,
+    engine: EngineArgs,
     #[command(flatten)]
     language: LanguageArgs,
 }
 
 impl Args {
     fn thresholds(&self) -> Thresholds {
-        self.thresholds.thresholds().in_language(self.language.language())
+        self.engine.thresholds().in_language(self.language.language())
     }
 }
 
 pub(super) fn run(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending> {
-    args.rules.load()?;
-    cause_files::check(&args.thresholds)?;
+    args.engine.load()?;
     let runtime = super::runtime()?;
     let ended = runtime.block_on(serve(args, streams));
     // Do not wait for a file that is being read.
@@ -97,7 +97,9 @@ async fn serve(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending>
     }
     writeln!(streams.out, "{}", guard.url())?;
     streams.out.flush()?;
-    writeln!(streams.err, "Open this URL in a browser on this machine. Press Ctrl-C to stop.")?;
+    let opened = args.open.then(|| guard.url_for_once());
+    let what = if args.open { "Opening it in your browser." } else { "Open this URL in a browser on this machine." };
+    writeln!(streams.err, "{what} Press Ctrl-C to stop.")?;
 
     let board = Board::new(source.place(), source.is_live(), args.language.language(), first);
     let board = Arc::new(board.with_cluster(source.cluster()));
@@ -105,6 +107,9 @@ async fn serve(args: &Args, streams: &mut Streams<'_>) -> anyhow::Result<Ending>
     tokio::select! {
         () = connections::serve(listener, router, LIMITS, std::future::pending()) => {}
         () = board::keep(&board, &mut source) => {}
+        failed = browser::open(opened, streams.err) => {
+            failed.context("cannot write to standard error")?;
+        }
         stopped = tokio::signal::ctrl_c() => stopped.context("cannot wait for an interruption")?,
     }
     Ok(Ending::Good)

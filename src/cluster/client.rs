@@ -144,6 +144,8 @@ pub struct Clients {
     pub server: String,
     /// Namespace of the context, or of the pod.
     pub namespace: String,
+    /// Name of the context in the kubeconfig. A pod has none.
+    pub context: Option<String>,
 }
 
 impl std::fmt::Debug for Clients {
@@ -196,7 +198,7 @@ impl ClientError {
 
 /// Builds the clients. This sends no request; [`Clients::probe`] does.
 pub async fn connect(target: &Target) -> Result<Clients, ClientError> {
-    let mut config = config(target).await?;
+    let (mut config, context) = config(target).await?;
     target.instead.change(&mut config)?;
     if let Some(exec) = config.auth_info.exec.as_mut().filter(|_| target.forbids_prompts) {
         exec.interactive_mode = Some(ExecInteractiveMode::Never);
@@ -206,10 +208,11 @@ pub async fn connect(target: &Target) -> Result<Clients, ClientError> {
     let setup = |source| ClientError::Setup { server: server.clone(), source };
     let watch = build(&config, WATCH_READ).map_err(setup)?;
     let write = build(&config, WRITE_ANSWER).map_err(setup)?;
-    Ok(Clients { watch, write, server, namespace })
+    Ok(Clients { watch, write, server, namespace, context })
 }
 
-async fn config(target: &Target) -> Result<Config, ClientError> {
+/// The configuration, and the context that it is from.
+async fn config(target: &Target) -> Result<(Config, Option<String>), ClientError> {
     let options = KubeConfigOptions {
         context: target.context.clone(),
         cluster: target.cluster.clone(),
@@ -223,13 +226,15 @@ async fn config(target: &Target) -> Result<Config, ClientError> {
         Ok(file) => file,
         // A pod has no kubeconfig. A broken kubeconfig is an error to report and must not fall back to the service
         // account.
-        Err(error) if target.kubeconfig.is_none() && missing(&error) => return in_cluster(&error),
+        Err(error) if target.kubeconfig.is_none() && missing(&error) => return Ok((in_cluster(&error)?, None)),
         Err(error) => return Err(ClientError::Kubeconfig(error)),
     };
     if let Some(user) = unknown_user(&file, target) {
         return Err(ClientError::NoUser { user: user.to_owned() });
     }
-    Config::from_custom_kubeconfig(file, &options).await.map_err(ClientError::Kubeconfig)
+    let context = target.context.clone().or_else(|| file.current_context.clone()).filter(|name| !name.is_empty());
+    let config = Config::from_custom_kubeconfig(file, &options).await.map_err(ClientError::Kubeconfig)?;
+    Ok((config, context))
 }
 
 /// The user that is named but not defined in the kubeconfig. Without this check the requests would be anonymous.

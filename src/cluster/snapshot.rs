@@ -15,6 +15,7 @@ use serde_json::value::RawValue;
 
 mod custom;
 mod network;
+mod workloads;
 
 use super::PAGE;
 pub use super::call::Failure;
@@ -23,6 +24,7 @@ pub use custom::CustomTypes;
 use shindan_core::facts::route::NetworkKind;
 use shindan_core::facts::{NamedKind, NamesOf, ObjectKey};
 use shindan_core::wire::{self, Dump, NamedObject};
+pub use workloads::workloads;
 
 use super::call::{self, Listed, Pages};
 
@@ -268,11 +270,17 @@ pub async fn is_there(
     name: &str,
     limit: Duration,
 ) -> Result<bool, Failure> {
+    let Some(path) = collection(kind, namespace) else { return Ok(false) };
+    Ok(metadata(client, path, name, limit).await?.is_some())
+}
+
+/// The path of the objects of a kind. `None`: it is not listed.
+fn collection(kind: &str, namespace: Option<&str>) -> Option<String> {
     if let Some(kind) = NetworkKind::diagnosed().find(|known| known.as_str() == kind) {
-        return Ok(metadata(client, network::path(kind, namespace), name, limit).await?.is_some());
+        return Some(network::path(kind, namespace));
     }
-    let Some(kind) = RELATED_KINDS.iter().chain([&PODS]).find(|known| (known.name)() == kind) else { return Ok(false) };
-    Ok(metadata(client, kind.path(namespace), name, limit).await?.is_some())
+    let kind = RELATED_KINDS.iter().chain([&PODS]).find(|known| (known.name)() == kind)?;
+    Some(kind.path(namespace))
 }
 
 /// Whether a custom resource exists.
@@ -356,10 +364,32 @@ async fn metadata(client: &Client, path: String, name: &str, limit: Duration) ->
     }
 }
 
-/// The keys of the pods that match a label selector.
-pub async fn pods_with(
+/// The keys of the objects of one of the listed kinds that match a label selector.
+pub async fn with(
     client: &Client,
+    kind: &str,
     namespace: Option<&str>,
+    selector: &str,
+    limit: Duration,
+) -> Result<BTreeSet<ObjectKey>, Failure> {
+    let Some(path) = collection(kind, namespace) else { return Ok(BTreeSet::new()) };
+    labelled(client, &path, selector, limit).await
+}
+
+/// The keys of the custom resources that match a label selector.
+pub async fn custom_with(
+    client: &Client,
+    of: &ResourceType,
+    namespace: Option<&str>,
+    selector: &str,
+    limit: Duration,
+) -> Result<BTreeSet<ObjectKey>, Failure> {
+    labelled(client, &of.path(namespace), selector, limit).await
+}
+
+async fn labelled(
+    client: &Client,
+    path: &str,
     selector: &str,
     limit: Duration,
 ) -> Result<BTreeSet<ObjectKey>, Failure> {
@@ -367,10 +397,9 @@ pub async fn pods_with(
     struct Named {
         metadata: ObjectMeta,
     }
-    let path = wire::Pod::url_path(&(), namespace);
     let params = ListParams::default().labels(selector).limit(PAGE);
-    let pods: Vec<Named> = call::list(client, &path, params, limit).await?;
-    let keys = pods.into_iter().map(|Named { metadata }| {
+    let objects: Vec<Named> = call::list(client, path, params, limit).await?;
+    let keys = objects.into_iter().map(|Named { metadata }| {
         ObjectKey::new(metadata.namespace.unwrap_or_default(), metadata.name.unwrap_or_default())
     });
     Ok(keys.collect())

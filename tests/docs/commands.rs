@@ -51,7 +51,7 @@ fn run(command: &Command, folder: &Path) -> Ran {
     let path = format!("{}:{}", folder.join("bin").display(), std::env::var("PATH").unwrap_or_default());
     let mut process = Process::new("bash");
     process.args(["-o", "pipefail", "-c", &offline_form(command)]).current_dir(folder).env("PATH", path);
-    process.env("LC_ALL", "C.UTF-8").env("KUBECONFIG", "/dev/null").stdin(Stdio::null());
+    process.env("LC_ALL", "C.UTF-8").env("COLUMNS", "120").env("KUBECONFIG", "/dev/null").stdin(Stdio::null());
     if command.mark("ends") == "never" {
         return begun(process);
     }

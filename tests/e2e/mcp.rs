@@ -1,12 +1,8 @@
 //! An agent asks about a real cluster.
 
-use std::process::Stdio;
-
-use rmcp::ServiceExt;
-use rmcp::model::CallToolRequestParams;
 use serde_json::{Value, json};
-use tokio::process::Command;
 
+use crate::agent::Agent;
 use crate::support::{KUBELET, Space, ensure, eventually, together};
 
 #[test]
@@ -20,25 +16,9 @@ fn an_agent_lists_explains_and_tries_to_fix_a_failure() {
         let version = || space.kubectl(&["get", "pod", "web", "-o", "jsonpath={.metadata.uid}"]);
         let before = version();
 
-        let mut server = Command::new(env!("CARGO_BIN_EXE_shindan"))
-            .args(["mcp", "-n", &space.name])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
-        let streams = (server.stdout.take().unwrap(), server.stdin.take().unwrap());
-        let agent = ().serve(streams).await.unwrap();
-        assert_eq!(agent.list_all_tools().await.unwrap().len(), 5);
-        let call = async |tool: &'static str, arguments: Value| -> Value {
-            let arguments = arguments.as_object().unwrap().clone();
-            let params = CallToolRequestParams::new(tool).with_arguments(arguments);
-            let result = agent.call_tool(params).await.unwrap();
-            let text = &result.content[0].as_text().unwrap().text;
-            assert_ne!(result.is_error, Some(true), "{text}");
-            serde_json::from_str(text).unwrap()
-        };
+        let agent = Agent::start(&["-n", &space.name]).await;
+        assert_eq!(agent.tools().await.len(), 5);
+        let call = async |tool: &'static str, arguments: Value| agent.call(tool, arguments).await.good();
 
         eventually(KUBELET, "the failure is listed", async || {
             let list = call("list_failures", json!({})).await;

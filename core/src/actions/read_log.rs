@@ -37,5 +37,5 @@ fn build(ask: &Ask<'_>) -> Option<Remedy> {
     } else {
         ask.text.clone()
     };
-    Some(remedy::command_for(remedy::fix(text), Operation::UsePod, command))
+    Some(remedy::command_for(remedy::investigate(text), Operation::UsePod, command))
 }

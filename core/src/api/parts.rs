@@ -49,7 +49,7 @@ pub(super) fn is_zero(n: &u32) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Remedy {
-    /// `Mitigate` or `Fix`.
+    /// `Mitigate`, `Fix` or `Investigate`.
     pub kind: RemedyKind,
     /// What to do.
     #[serde(default)]

@@ -80,6 +80,8 @@ words! {
         Mitigate,
         /// Removes the cause.
         Fix,
+        /// Reads more, to find what removes it. Changes nothing.
+        Investigate,
     }
 }
 

@@ -261,6 +261,10 @@ pub mod remedy {
         Remedy { kind: RemedyKind::Mitigate, ..fix(text) }
     }
 
+    pub fn investigate(text: impl Into<String>) -> Remedy {
+        Remedy { kind: RemedyKind::Investigate, ..fix(text) }
+    }
+
     #[must_use]
     pub fn command(remedy: Remedy, command: impl Into<String>) -> Remedy {
         Remedy { command: Some(command.into()), ..remedy }

@@ -16,9 +16,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{
-    ControllerRevision, CronJob, DaemonSet, Deployment, EndpointSlice, Endpoints, Event, Interner, Job, NamedObject,
-    Node, PersistentVolumeClaim, Pod, ReplicaSet, ReplicationController, Service, StatefulSet, StorageClass, Workload,
-    keeping, object, own_replica_sets, own_revisions, room, route,
+    ControllerRevision, CronJob, DaemonSet, Deployment, Dynamic, EndpointSlice, Endpoints, Event, Interner, Job,
+    NamedObject, Node, PersistentVolumeClaim, Pod, ReplicaSet, ReplicationController, Service, StatefulSet,
+    StorageClass, Workload, keeping, object, own_replica_sets, own_revisions, room, route,
 };
 use crate::facts::route::{Listed, NetworkObject};
 use crate::facts::{EventFacts, KindFields, NamedKind, NamesOf, NodeFacts, PodFacts, Timestamp, WorkloadFacts};
@@ -268,26 +268,18 @@ impl Dump {
                 let fields = self.fields.clone();
                 let named = fields.iter().find(|(named, _)| object::is_named_by(named, api_version, kind));
                 let paths = named.map(|(_, paths)| Arc::new(paths.clone())).unwrap_or_default();
-                let mut read: object::CustomResource = keeping(&paths, || Deserialize::deserialize(d))?;
-                let version = read.metadata.resource_version.take();
-                if let Some(facts) = read.named_by(named.map(|(kind, _)| kind)).into_facts(&mut self.strings) {
-                    self.keep_version(&facts.uid, version);
-                    self.resources.push(facts);
-                }
+                let read: object::CustomResource = keeping(&paths, || Deserialize::deserialize(d))?;
+                let read = Dynamic(read.named_by(named.map(|(kind, _)| kind)));
+                let facts = self.facts(read, |Dynamic(read), strings| read.into_facts(strings));
+                self.resources.extend(facts);
             }
             "Pod" => {
-                let mut pod = Pod::deserialize(d)?;
-                let version = pod.metadata.resource_version.take();
-                let facts = pod.into_facts(&mut self.strings);
-                self.keep_version(&facts.uid, version);
-                self.pods.push(facts);
+                let facts = self.facts(Pod::deserialize(d)?, |pod, strings| Some(pod.into_facts(strings)));
+                self.pods.extend(facts);
             }
             "Node" => {
-                let mut node = Node::deserialize(d)?;
-                let version = node.metadata.resource_version.take();
-                let facts = node.into_facts(&mut self.strings);
-                self.keep_version(&facts.uid, version);
-                self.nodes.push(facts);
+                let facts = self.facts(Node::deserialize(d)?, |node, strings| Some(node.into_facts(strings)));
+                self.nodes.extend(facts);
             }
             "Event" => self.events.push(Event::deserialize(d)?.into_facts(&mut self.strings)),
             "Service" => self.services.push(Service::deserialize(d)?),
@@ -300,9 +292,8 @@ impl Dump {
             "StorageClass" => self.classes.push(StorageClass::deserialize(d)?),
             "ReplicaSet" => {
                 let set = ReplicaSet::deserialize(d)?;
-                let facts = set.clone().into_facts(&mut self.strings);
-                self.keep_version(&facts.uid, set.metadata.resource_version.clone());
-                self.workloads.push(facts);
+                let facts = self.facts(set.clone(), |set, strings| Some(set.into_facts(strings)));
+                self.workloads.extend(facts);
                 self.replica_sets.push(set);
             }
             "ControllerRevision" => self.revisions.push(ControllerRevision::deserialize(d)?),
@@ -332,25 +323,46 @@ impl Dump {
         W: Workload + Resource<DynamicType = ()> + Deserialize<'de>,
         D: Deserializer<'de>,
     {
-        let mut workload = W::deserialize(d)?;
-        let version = workload.meta_mut().resource_version.take();
-        let facts = workload.into_facts(&mut self.strings);
-        self.keep_version(&facts.uid, version);
-        self.workloads.push(facts);
+        let facts = self.facts(W::deserialize(d)?, |workload, strings| Some(workload.into_facts(strings)));
+        self.workloads.extend(facts);
         Ok(())
     }
 
-    fn keep_version(&mut self, uid: &Arc<str>, version: Option<String>) {
+    /// Converts an object to facts, and keeps its resourceVersion, which facts do not have.
+    fn facts<O: Resource, F: HasUid>(
+        &mut self,
+        mut object: O,
+        convert: impl FnOnce(O, &mut Interner) -> Option<F>,
+    ) -> Option<F> {
         // A file may contain any text.
         const LONGEST: usize = 64;
         let is_valid = |version: &String| {
             (1..=LONGEST).contains(&version.len()) && version.bytes().all(|b| b.is_ascii_alphanumeric())
         };
+        let version = object.meta_mut().resource_version.take();
+        let facts = convert(object, &mut self.strings)?;
         if let Some(version) = version.filter(is_valid) {
-            self.versions.insert(uid.clone(), version.into());
+            self.versions.insert(facts.uid().clone(), version.into());
         }
+        Some(facts)
     }
 }
+
+trait HasUid {
+    fn uid(&self) -> &Arc<str>;
+}
+
+macro_rules! has_uid {
+    ($($facts:ty),*) => {$(
+        impl HasUid for $facts {
+            fn uid(&self) -> &Arc<str> {
+                &self.uid
+            }
+        }
+    )*};
+}
+
+has_uid!(PodFacts, NodeFacts, WorkloadFacts);
 
 fn is_list(kind: &str) -> bool {
     kind.is_empty() || kind.ends_with("List")

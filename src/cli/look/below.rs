@@ -1,4 +1,4 @@
-//! The objects that requested custom resources control, directly or not.
+//! The objects that requested custom resources control, directly or not, and those behind objects on the path of a request.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,11 +6,12 @@ use std::sync::Arc;
 use shindan_core::facts::{ObjectKey, Owner, WorkloadFacts, WorkloadKey};
 use shindan_core::wire::Dump;
 
+use super::behind;
 use super::kind::Kind;
 use super::subject::{Asked, Subject};
 use crate::cli::found::{NodeOrWorkload, OfNodeOrWorkload, OfPod};
 
-/// Pods, workloads and custom resources below the requested custom resources.
+/// Pods, workloads and other objects whose failures belong to the requested objects.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct Below {
     pods: BTreeSet<ObjectKey>,
@@ -19,6 +20,16 @@ pub(in crate::cli) struct Below {
 
 impl Below {
     pub(super) fn of(dump: &Dump, asked: &Asked, namespace: Option<&str>) -> Self {
+        let mut below = Self::of_custom(dump, asked, namespace);
+        let (pods, workloads) = behind::of(dump, asked.subjects(), namespace);
+        below.pods.extend(pods);
+        below.workloads.extend(workloads);
+        below
+    }
+
+    /// What the requested custom resources control, without what is behind other objects. A Service with a ready pod is
+    /// healthy, even if another of its pods fails.
+    pub(super) fn of_custom(dump: &Dump, asked: &Asked, namespace: Option<&str>) -> Self {
         let is_asked = |facts: &&WorkloadFacts| {
             let is_it = |subject: &Subject| subject.is_workload(&facts.key);
             match asked {

@@ -16,6 +16,7 @@ use shindan_core::wire::Dump;
 
 use super::below::Below;
 use super::kind::Kind;
+use super::ready::ReadyPods;
 use super::standing;
 use super::subject::{self, Asked, Subject};
 use crate::cli::found::{Found, OfNodeOrWorkload, OfPod};
@@ -91,6 +92,8 @@ pub(in crate::cli) struct Question<'a> {
     pub(in crate::cli) with_routes: bool,
     /// Types of custom resources to diagnose too, if no object is named.
     pub(in crate::cli) custom: Vec<ResourceType>,
+    /// Whether the numbers of ready pods in diagnoses of the operator are replaced with the present ones.
+    pub(in crate::cli) with_live_counts: bool,
     /// On standard error.
     pub(in crate::cli) shows_progress: bool,
 }
@@ -116,6 +119,7 @@ impl<'a> Question<'a> {
             ended: false,
             with_routes: false,
             custom: Vec::new(),
+            with_live_counts: false,
             shows_progress: false,
         })
     }
@@ -135,6 +139,16 @@ impl<'a> Question<'a> {
 
 impl Question<'_> {
     pub(in crate::cli) async fn answer(&self, now: Timestamp) -> anyhow::Result<Gathered> {
+        let mut gathered = self.gathered(now).await?;
+        if self.with_live_counts && matches!(gathered.by, By::Operator | By::OperatorInstead) {
+            let namespace = self.namespace.as_deref();
+            let ready = ReadyPods::read(&gathered.found, &self.clients.write, namespace, self.limit).await;
+            ready.apply(&mut gathered.found);
+        }
+        Ok(gathered)
+    }
+
+    async fn gathered(&self, now: Timestamp) -> anyhow::Result<Gathered> {
         let mut notes = Vec::new();
         // The operator need not read the objects that a custom resource controls, which have the lowest cause.
         let is_better_here = self.asked.includes_custom() && self.gone.is_empty() && !self.ended;
@@ -425,14 +439,14 @@ impl Question<'_> {
     async fn judged(&self, snapshot: Snapshot, now: Timestamp) -> Judged {
         // A copy of a whole cluster could be large.
         let copy = self.namespace.as_ref().map(|_| (snapshot.dump.clone(), snapshot.has_all_pods));
-        let (judged, unknown_names) = self.judge_once(snapshot, now);
+        let (judged, unknown_names) = self.judge_once(snapshot, now, Below::of);
         let Some((mut dump, has_all_pods)) = copy.filter(|_| !unknown_names.is_empty()) else { return judged };
         let names = self.names(unknown_names).await;
         if names.is_empty() {
             return judged;
         }
         dump.names.extend(names);
-        self.judge_once(Snapshot { dump, has_all_pods, ..Snapshot::default() }, now).0
+        self.judge_once(Snapshot { dump, has_all_pods, ..Snapshot::default() }, now, Below::of).0
     }
 
     /// Names of objects and keys that a diagnosis needs. Without access there are none, and the remedies stay as they are.
@@ -477,17 +491,23 @@ impl Question<'_> {
 
     /// Diagnoses a snapshot and keeps the requested objects.
     pub(super) fn judge(&self, snapshot: Snapshot, now: Timestamp) -> Judged {
-        self.judge_once(snapshot, now).0
+        self.judge_once(snapshot, now, Below::of_custom).0
     }
 
-    /// Same as [`Self::judge`], with the names that would improve the remedies.
-    fn judge_once(&self, mut snapshot: Snapshot, now: Timestamp) -> (Judged, BTreeSet<NamesOf>) {
+    /// Same as [`Self::judge`], with the names that would improve the remedies. `below` finds the objects whose failures
+    /// belong to the requested ones.
+    fn judge_once(
+        &self,
+        mut snapshot: Snapshot,
+        now: Timestamp,
+        below: fn(&Dump, &Asked, Option<&str>) -> Below,
+    ) -> (Judged, BTreeSet<NamesOf>) {
         // Failures of replaced pods are reported only if such a pod was requested.
         let includes_replaced = match &self.asked {
             Asked::These(subjects) => subjects.iter().all(|subject| subject.kind == Kind::Pod),
             Asked::All | Asked::OwnStatus | Asked::Kind(_) | Asked::Pods(_) => false,
         };
-        let below = Below::of(&snapshot.dump, &self.asked, self.namespace.as_deref());
+        let below = below(&snapshot.dump, &self.asked, self.namespace.as_deref());
         let view = View {
             thresholds: self.thresholds,
             has_all_pods: snapshot.has_all_pods,
@@ -588,12 +608,40 @@ pub(in crate::cli) async fn selected(
     selector: &str,
     limit: Duration,
 ) -> anyhow::Result<BTreeSet<ObjectKey>> {
-    let keys = snapshot::pods_with(client, namespace, selector, limit).await;
+    let keys = snapshot::with(client, Kind::Pod.as_str(), namespace, selector, limit).await;
     let keys = keys.with_context(|| format!("cannot list the pods with the labels {selector}"))?;
     if keys.is_empty() {
         bail!("no pod has the labels {selector}");
     }
     Ok(keys)
+}
+
+/// The objects with these labels: of the requested kind, or pods.
+pub(super) async fn labelled(
+    asked: Asked,
+    client: &Client,
+    namespace: Option<&str>,
+    selector: &str,
+    limit: Duration,
+) -> anyhow::Result<Asked> {
+    let kind = match asked {
+        Asked::Kind(kind) if kind != Kind::Pod => kind,
+        _ => return Ok(Asked::Pods(selected(client, namespace, selector, limit).await?)),
+    };
+    let shown = kind.as_str();
+    if namespace.is_none() && !kind.is_cluster_scoped() {
+        bail!("the labels of a {shown} need a single namespace: use -n instead of -A");
+    }
+    let keys = match &kind {
+        Kind::Custom(custom) => snapshot::custom_with(client, &custom.of, namespace, selector, limit).await,
+        _ => snapshot::with(client, shown, namespace, selector, limit).await,
+    };
+    let keys = keys.with_context(|| format!("cannot list the {} with the labels {selector}", kind.plural()))?;
+    if keys.is_empty() {
+        bail!("no {shown} has the labels {selector}");
+    }
+    let subject = |key: &ObjectKey| Subject { kind: kind.clone(), name: key.name.to_string() };
+    Ok(Asked::These(keys.iter().map(subject).collect()))
 }
 
 #[cfg(test)]
@@ -642,6 +690,7 @@ mod tests {
             ended,
             with_routes: false,
             custom: Vec::new(),
+            with_live_counts: false,
             shows_progress: false,
         };
         question.answer("2026-11-21T09:00:00Z".parse().unwrap()).await

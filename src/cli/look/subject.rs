@@ -307,6 +307,8 @@ impl Asked {
                 };
                 found.pods.retain(|pod| is_asked(pod) || below.has_pod(pod));
                 found.nodes_and_workloads.retain(|of| is_asked_object(of) || below.has_workload(of));
+                // Then what is below or behind them.
+                found.nodes_and_workloads.sort_by_key(|of| !subjects.iter().any(|subject| subject.is_about(of)));
             }
             Self::Pods(keys) => {
                 found.pods.retain(|pod| keys.contains(&pod.key));

@@ -25,7 +25,12 @@ pub(super) fn clients(lists: &[(&'static str, Value)], refused: &'static [&'stat
         std::future::ready(Ok::<_, Infallible>(response.unwrap()))
     });
     let client = Client::new(service, "shop");
-    Clients { watch: client.clone(), write: client, server: "here".to_owned(), namespace: "shop".to_owned() }
+    clients_of(client)
+}
+
+fn clients_of(client: Client) -> Clients {
+    let (server, namespace, context) = ("here".to_owned(), "shop".to_owned(), Some("test".to_owned()));
+    Clients { watch: client.clone(), write: client, server, namespace, context }
 }
 
 /// Clients of a server with these objects, each with its kind. It returns 403 for the resources in `refused`.
@@ -36,7 +41,7 @@ pub(in crate::cli) fn cluster(objects: Vec<Value>, refused: &'static [&'static s
         std::future::ready(Ok::<_, Infallible>(response.unwrap()))
     });
     let client = Client::new(service, "shop");
-    Clients { watch: client.clone(), write: client, server: "here".to_owned(), namespace: "shop".to_owned() }
+    clients_of(client)
 }
 
 fn answer(objects: &[Value], refused: &[&str], path: &str, query: &str) -> (u16, Value) {

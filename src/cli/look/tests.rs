@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use shindan_core::case::Thresholds;
+use shindan_core::facts::{Timestamp, after};
 use shindan_core::rules::catalog::{self, Additions, Catalog};
 use shindan_core::user_rules;
 
 use super::gather::{By, Gathered, Question, resolve, types_of_rules};
 use super::subject::Asked;
 use super::testing;
+use super::wait::{Waited, wait};
 
 const NO_GRANT: &str = include_str!("../../../tests/causes/ReferenceGrantMissing/not-granted.yaml");
 const NO_ADDRESS: &str = include_str!("../../../tests/causes/GatewayNotAccepted/no-address.yaml");
@@ -257,5 +259,123 @@ async fn a_path_to_pods_that_start_is_not_failing_yet() {
         assert!(soon.unready.iter().any(|state| state.starts_with(expected)), "{:?}", soon.unready);
         let ready = answer(&lists(true), subject, "2026-11-21T09:00:00Z", false).await;
         assert_eq!((ready.found.is_empty(), ready.unready.len()), (true, 0), "{subject}");
+    }
+}
+
+/// A Deployment web, of whose two pods one cannot pull its image, a pod of another application that fails alike, and what leads
+/// to the Deployment.
+fn behind() -> Lists {
+    let at = "2026-11-21T08:00:00Z";
+    let meta = |name: &str| json!({"namespace": "shop", "name": name, "uid": name, "creationTimestamp": at});
+    let condition = |status: &str| json!([{"type": "Ready", "status": status, "lastTransitionTime": at}]);
+    let pod = |name: &str, app: &str, container: Value| {
+        let mut meta = meta(name);
+        let ready = container["ready"] == true;
+        meta["labels"] = json!({"app": app, "pod-template-hash": "6d4c9b7f5d"});
+        meta["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "controller": true,
+            "name": format!("{app}-6d4c9b7f5d"), "uid": format!("{app}-6d4c9b7f5d")}]);
+        json!({"metadata": meta, "spec": {"nodeName": "n1", "containers": [{"name": "app", "image": "app:nope"}]},
+            "status": {"phase": if ready { "Running" } else { "Pending" }, "startTime": at,
+                "conditions": condition(if ready { "True" } else { "False" }), "containerStatuses": [container]}})
+    };
+    let runs = json!({"name": "app", "ready": true, "restartCount": 0, "state": {"running": {"startedAt": at}}});
+    let message = "Back-off pulling image \"app:nope\": ErrImagePull: failed to resolve reference \
+        \"docker.io/library/app:nope\": docker.io/library/app:nope: not found";
+    let waits = json!({"name": "app", "ready": false, "restartCount": 0,
+        "state": {"waiting": {"reason": "ImagePullBackOff", "message": message}}});
+    let mut slice = meta("web-x");
+    slice["labels"] = json!({"kubernetes.io/service-name": "web"});
+    let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
+    let scaling = json!([{"type": "ScalingActive", "status": "True", "lastTransitionTime": at}]);
+    vec![
+        ("ingressclasses", json!([{"metadata": {"name": "nginx", "creationTimestamp": at}}])),
+        (
+            "ingresses",
+            json!([{"metadata": meta("shop"),
+            "spec": {"ingressClassName": "nginx", "defaultBackend": {"service": {"name": "web", "port": {"number": 80}}}},
+            "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.10"}]}}}]),
+        ),
+        (
+            "services",
+            json!([{"metadata": meta("web"),
+            "spec": {"selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": 8080}]}}]),
+        ),
+        (
+            "endpointslices",
+            json!([{"metadata": slice, "addressType": "IPv4", "ports": [{"port": 8080}],
+            "endpoints": [{"addresses": ["10.0.0.1"], "conditions": {"ready": true},
+                "targetRef": {"kind": "Pod", "name": "web-6d4c9b7f5d-a", "namespace": "shop"}}]}]),
+        ),
+        (
+            "horizontalpodautoscalers",
+            json!([{"metadata": meta("web"), "spec": {"scaleTargetRef": target, "minReplicas": 1, "maxReplicas": 5},
+            "status": {"currentReplicas": 2, "desiredReplicas": 2, "conditions": scaling}}]),
+        ),
+        (
+            "deployments",
+            json!([{"metadata": meta("web"), "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}},
+                "template": {"metadata": {"labels": {"app": "web"}},
+                    "spec": {"containers": [{"name": "app", "image": "app:nope"}]}}},
+            "status": {"replicas": 2, "readyReplicas": 1, "updatedReplicas": 2, "unavailableReplicas": 1}}]),
+        ),
+        (
+            "pods",
+            json!([
+                pod("web-6d4c9b7f5d-a", "web", runs),
+                pod("web-6d4c9b7f5d-b", "web", waits.clone()),
+                pod("db-6d4c9b7f5d-a", "db", waits)
+            ]),
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn failures_behind_a_service_are_its_answer() {
+    let at = "2026-11-21T09:00:00Z";
+    for subject in ["svc/web", "service/web", "ing/shop", "ingress/shop", "hpa/web"] {
+        let found = answer(&behind(), subject, at, false).await;
+        let pods: Vec<&str> = found.found.pods.iter().map(|pod| &*pod.key.name).collect();
+        assert_eq!(pods, ["web-6d4c9b7f5d-b"], "{subject}");
+        let is_of_web = |of: &String| of.starts_with("deployment-web ImageTagNotFound");
+        assert!(causes(&found).iter().any(is_of_web), "{subject}: {:?}", causes(&found));
+        assert!(found.found.fails(), "for --exit-code: {subject}");
+    }
+    let other = answer(&behind(), "svc/db", at, false).await;
+    assert!(other.found.is_empty(), "{:?}", causes(&other));
+}
+
+#[tokio::test]
+async fn a_kind_with_labels_is_accepted() {
+    let clients = testing::clients(&behind(), &[]);
+    let labelled = async |kind: &str, namespace: Option<&str>| {
+        let (asked, _) = resolve(&[kind.to_owned()], &clients, Duration::from_secs(5)).await.unwrap();
+        let found = super::gather::labelled(asked, &clients.write, namespace, "app=web", Duration::from_secs(5)).await;
+        found.map_err(|error| error.to_string())
+    };
+    let Ok(Asked::Pods(pods)) = labelled("pod", Some("shop")).await else { panic!("pods") };
+    assert_eq!(pods.len(), 3, "the server of this test selects all");
+    for (kind, object) in [("deploy", "Deployment web"), ("svc", "Service web"), ("ingress", "Ingress shop")] {
+        let asked = labelled(kind, Some("shop")).await.unwrap();
+        let names: Vec<String> = asked.subjects().iter().map(ToString::to_string).collect();
+        assert_eq!(names, [object]);
+    }
+    assert_eq!(labelled("sts", Some("shop")).await.unwrap_err(), "no StatefulSet has the labels app=web");
+    let error = labelled("deploy", None).await.unwrap_err();
+    assert_eq!(error, "the labels of a Deployment need a single namespace: use -n instead of -A");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_service_with_a_ready_pod_is_healthy_for_a_wait() {
+    let clients = testing::clients(&behind(), &[]);
+    let limit = Duration::from_secs(5);
+    let at: Timestamp = "2026-11-21T09:00:00Z".parse().unwrap();
+    for (subject, is_healthy) in [("svc/web", true), ("ing/shop", true), ("deploy/web", false)] {
+        let (asked, _) = resolve(&[subject.to_owned()], &clients, limit).await.unwrap();
+        let thresholds = Thresholds::default();
+        let question = Question::new(&clients, Some("shop".to_owned()), asked, thresholds, limit).await.unwrap();
+        let began = tokio::time::Instant::now();
+        let clock = || after(at, i64::try_from(began.elapsed().as_secs()).unwrap());
+        let waited = wait(&question, 120, clock, |_| Ok(())).await.unwrap();
+        assert_eq!(matches!(waited, Waited::Healthy), is_healthy, "{subject}: {waited:?}");
     }
 }

@@ -238,6 +238,7 @@ mod tests {
             ended: false,
             with_routes: false,
             custom: Vec::new(),
+            with_live_counts: false,
             shows_progress: false,
         };
         let began = Instant::now();

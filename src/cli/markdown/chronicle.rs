@@ -5,9 +5,9 @@ use shindan_core::facts::Timestamp;
 use shindan_core::language::{Language, phrase, translate};
 
 use super::escape::{code, words};
-use crate::cli::found::{NodeOrWorkload, OfPod};
+use crate::cli::found::{Block, NodeOrWorkload, OfPod};
 use crate::cli::sentences;
-use crate::cli::tree::{Block, alike};
+use crate::cli::tree::alike;
 
 /// Most entries: the first and the last ones.
 const MOST: usize = 40;

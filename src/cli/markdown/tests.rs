@@ -140,6 +140,7 @@ fn active_incident_has_evidence_and_remedies() {
         "### Evidence\n",
         "`status.containerStatuses[app].lastState.terminated",
         "### What to do\n",
+        "- **Investigate:** Read the last lines that app wrote.\n",
         "  ```sh\n  kubectl -n shop logs web-1",
     ] {
         assert!(text.contains(part), "{part}: {text}");
@@ -167,7 +168,8 @@ fn text_of_a_container_is_no_markup() {
 #[test]
 fn japanese_text_has_japanese_headings() {
     let text = printed(&of_dump(POD, Language::Japanese), Language::Japanese);
-    for part in ["### 根拠", "### 対処", "- 状態: Active"] {
+    for part in ["### 根拠", "### 対処", "- 状態: Active", "- **調査:** app が最後に書いた行を読む。"]
+    {
         assert!(text.contains(part), "{part}: {text}");
     }
     for heading in text.lines().filter(|line| line.starts_with("### ")) {

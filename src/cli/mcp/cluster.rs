@@ -38,9 +38,9 @@ impl Cluster {
         Self {
             target: args.connection.target().without_prompts(),
             limit: args.connection.limit(),
-            thresholds: args.thresholds.thresholds().in_language(Language::English),
+            thresholds: args.engine.thresholds().in_language(Language::English),
             here: args.here,
-            has_rules: !args.rules.is_empty(),
+            has_rules: args.engine.has_rules(),
             only: args.namespace.clone().filter(|name| !name.is_empty()),
             clients: Mutex::default(),
         }

@@ -41,7 +41,7 @@ struct Answer {
 
 impl Dumps {
     pub(super) fn of(args: &Args) -> Self {
-        let thresholds = args.thresholds.thresholds().in_language(Language::English);
+        let thresholds = args.engine.thresholds().in_language(Language::English);
         Self { max_input: args.max_input, thresholds, turn: Mutex::default() }
     }
 

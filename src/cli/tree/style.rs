@@ -6,13 +6,12 @@ use std::io::IsTerminal;
 use anstyle::{AnsiColor, Effects, Style as Ansi};
 use shindan_core::api::Severity;
 
-/// Default width, for pipes and files.
-const WIDTH: usize = 120;
 const NARROWEST: usize = 40;
 
 #[derive(Debug, Clone, Copy)]
 pub(in crate::cli) struct Style {
     pub(super) colours: bool,
+    /// Columns of a line. `usize::MAX`: no line is wrapped.
     pub(super) width: usize,
     pub(super) signs: &'static Signs,
 }
@@ -79,9 +78,10 @@ impl Style {
         let stdout = std::io::stdout();
         let choice = anstream::AutoStream::choice(&stdout);
         let columns = terminal_size::terminal_size().filter(|_| stdout.is_terminal());
+        let columns = columns.map(|(width, _)| usize::from(width.0));
         Self {
             colours: choice != anstream::ColorChoice::Never,
-            width: columns.map_or(WIDTH, |(width, _)| usize::from(width.0)).max(NARROWEST),
+            width: columns.unwrap_or_else(|| width_of_pipe(env::var("COLUMNS").ok().as_deref())).max(NARROWEST),
             signs: if shows_unicode(|name| env::var(name).ok()) { &DRAWN } else { &PLAIN },
         }
     }
@@ -99,6 +99,11 @@ impl Style {
         let style = paint.ansi();
         format!("{style}{text}{style:#}")
     }
+}
+
+/// The width for a pipe or a file. What reads it, such as grep, needs whole lines, unless the user sets a width.
+fn width_of_pipe(columns: Option<&str>) -> usize {
+    columns.and_then(|columns| columns.parse().ok()).filter(|columns| *columns > 0).unwrap_or(usize::MAX)
 }
 
 /// Whether the locale, determined as in C libraries, is a Unicode one. Without a locale ASCII is used.
@@ -137,6 +142,13 @@ impl Paint {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_of_a_pipe_are_wrapped_only_on_request() {
+        assert_eq!(width_of_pipe(None), usize::MAX);
+        assert_eq!([Some("0"), Some("wide")].map(width_of_pipe), [usize::MAX; 2]);
+        assert_eq!(width_of_pipe(Some("100")), 100);
+    }
 
     #[test]
     fn unicode_characters_need_a_unicode_locale() {

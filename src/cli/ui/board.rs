@@ -94,6 +94,11 @@ impl Board {
         Self { cluster, ..self }
     }
 
+    /// The name of the context in the kubeconfig. A dump has none.
+    pub(super) fn context(&self) -> Option<&str> {
+        self.cluster.as_ref()?.context()
+    }
+
     /// What is seen of an object that has no diagnosis. `None` without a cluster, or if it cannot be read in time.
     pub(super) async fn look_at(&self, subject: &Subject) -> Option<Gathered> {
         timeout(FRESH_TIMEOUT, self.cluster.as_ref()?.look_at(subject)).await.ok()?.ok()
@@ -215,7 +220,7 @@ fn signature(answer: &Answer) -> u64 {
     // An answer that cannot be serialized counts as unchanged.
     let _ = answer.found.write(
         Form::Json,
-        Reading { detail: Detail::Full, language: Language::default() },
+        Reading { detail: Detail::Full, language: Language::default(), collapses_ended: false },
         answer.when,
         &mut into,
     );

@@ -4,7 +4,7 @@
 //! Other programs and users of the machine can also reach 127.0.0.1, and so can any website in the user's browser: by a
 //! DNS name that resolves to it (so the Host header is checked) or in a frame (so frames are denied).
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -32,7 +32,14 @@ const PARAMETER: &str = "token";
 
 pub(super) struct Guard {
     token: String,
+    /// A token for one request.
+    once: Mutex<Option<String>>,
     port: u16,
+}
+
+/// 244 random bits.
+fn random() -> String {
+    format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple())
 }
 
 impl std::fmt::Debug for Guard {
@@ -51,14 +58,27 @@ enum Verdict {
 }
 
 impl Guard {
-    /// A guard with a new token of 244 random bits.
+    /// A guard with a new token.
     pub(super) fn new(port: u16) -> Self {
-        Self { token: format!("{}{}", Uuid::new_v4().simple(), Uuid::new_v4().simple()), port }
+        Self { token: random(), once: Mutex::default(), port }
     }
 
     /// The URL to print.
     pub(super) fn url(&self) -> String {
-        format!("http://127.0.0.1:{}/?{PARAMETER}={}", self.port, self.token)
+        self.url_with(&self.token)
+    }
+
+    /// A URL for one request. Other users of the machine can read the arguments with which a browser is started, and most
+    /// browsers keep them as long as they run.
+    pub(super) fn url_for_once(&self) -> String {
+        let token = random();
+        let url = self.url_with(&token);
+        *self.once.lock().unwrap_or_else(PoisonError::into_inner) = Some(token);
+        url
+    }
+
+    fn url_with(&self, token: &str) -> String {
+        format!("http://127.0.0.1:{}/?{PARAMETER}={token}", self.port)
     }
 
     /// Name of the cookie. A browser sends cookies to all ports of a host, so each instance has its own name.
@@ -81,7 +101,7 @@ impl Guard {
         }
         let query = uri.query().unwrap_or_default();
         if let Some((_, given)) = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == PARAMETER) {
-            if self.is_token(&given) {
+            if self.is_token(&given) || self.spends(&given) {
                 return Verdict::Enter(without_token(uri));
             }
         } else if self.has_cookie(headers) {
@@ -104,6 +124,12 @@ impl Guard {
 
     fn is_token(&self, given: &str) -> bool {
         self.token.as_bytes().ct_eq(given.as_bytes()).into()
+    }
+
+    /// Whether it is the token for one request, which is then used up.
+    fn spends(&self, given: &str) -> bool {
+        let mut once = self.once.lock().unwrap_or_else(PoisonError::into_inner);
+        once.take_if(|token| token.as_bytes().ct_eq(given.as_bytes()).into()).is_some()
     }
 
     fn has_cookie(&self, headers: &HeaderMap) -> bool {
@@ -150,7 +176,7 @@ mod tests {
     const HOST: &str = "127.0.0.1:4711";
 
     fn guard() -> Arc<Guard> {
-        Arc::new(Guard { token: "right".to_owned(), port: 4711 })
+        Arc::new(Guard { token: "right".to_owned(), once: Mutex::default(), port: 4711 })
     }
 
     async fn ask(method: &str, uri: &str, headers: &[(&str, &str)]) -> Response {
@@ -233,6 +259,19 @@ mod tests {
             assert_eq!((of("x-content-type-options"), of("referrer-policy")), ("nosniff".into(), "no-referrer".into()));
             assert_eq!(of("cache-control"), "no-store");
         }
+    }
+
+    #[test]
+    fn the_token_for_one_request_is_used_up_by_it() {
+        let guard = Guard::new(4711);
+        let url: Uri = guard.url_for_once().parse().unwrap();
+        let host = header::HeaderValue::from_static(HOST);
+        let headers = HeaderMap::from_iter([(header::HOST, host)]);
+        let wrong = guard.judge(&Method::GET, &"/?token=wrong".parse().unwrap(), &headers);
+        assert!(matches!(wrong, Verdict::Refuse(StatusCode::FORBIDDEN, _)), "{wrong:?}");
+        assert_eq!(guard.judge(&Method::GET, &url, &headers), Verdict::Enter("/".to_owned()));
+        let again = guard.judge(&Method::GET, &url, &headers);
+        assert!(matches!(again, Verdict::Refuse(StatusCode::FORBIDDEN, _)), "{again:?}");
     }
 
     #[test]

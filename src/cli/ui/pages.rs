@@ -117,6 +117,7 @@ fn around(board: &Board, state: &board::State) -> (Frame, Timestamp) {
     let frame = Frame {
         language,
         title: String::new(),
+        context: board.context().map(clean),
         place: clean(&board.place),
         by: answer.by.to_owned(),
         as_of: (!board.is_live).then(|| When::of(answer.when, clock)),
@@ -141,6 +142,7 @@ async fn events(State(board): Shared) -> Sse<impl Stream<Item = Result<Event, In
 mod tests {
     use axum::body::Body;
     use http_body_util::BodyExt;
+    use shindan_core::api::DiagnosisState;
     use shindan_core::language::Language;
     use tower::ServiceExt;
 
@@ -223,6 +225,38 @@ mod tests {
                 assert!(ours.contains(words) && !theirs.contains(words), "{uri}: {words}\n{theirs}");
             }
             assert!(theirs.contains(japanese), "{uri}: {japanese}\n{theirs}");
+        }
+    }
+
+    #[tokio::test]
+    async fn ended_pods_of_a_node_are_collapsed() {
+        let dump = include_str!("../../../tests/causes/NodePlegUnhealthy/containerd-frozen.yaml");
+        let mut found = sample::found(dump);
+        let active = found.pods.iter().find(|pod| pod.spec.node_name.is_some()).unwrap().clone();
+        for (name, state) in [("web-gone", DiagnosisState::Gone), ("web-recovered", DiagnosisState::Recovered)] {
+            let mut ended = active.clone();
+            ended.key.name = name.into();
+            ended.status.head.state = state;
+            found.pods.push(ended);
+        }
+        let uri = format!("/node?name={}", active.spec.node_name.unwrap());
+        let (_, page) = ask(found, &uri).await;
+        let summary = "<details id=\"ended-pods\"><summary>Ended pods: 2 (1 Recovered, 1 Gone)</summary>";
+        let (shown, collapsed) = page.split_once(summary).unwrap_or_else(|| panic!("{page}"));
+        assert!(shown.contains(&*active.key.name) && !shown.contains("web-gone"), "{shown}");
+        assert!(collapsed.contains("web-gone") && collapsed.contains("web-recovered"), "{collapsed}");
+    }
+
+    #[tokio::test]
+    async fn what_only_reads_is_not_called_a_fix() {
+        let dump = || sample::found(&sample::crash("web", "shop"));
+        let uri = "/pod?namespace=shop&name=web";
+        for (language, label, text) in [
+            (Language::English, "Investigate", "Read the last lines that app wrote."),
+            (Language::Japanese, "調査", "Read the last lines that app wrote."),
+        ] {
+            let (_, page) = ask_in(language, dump(), uri).await;
+            assert!(page.contains(&format!("<span class=\"kind\">{label}</span>{text}")), "{page}");
         }
     }
 

@@ -33,7 +33,9 @@ pub(super) struct Frame {
     /// Language of the user. Texts of a diagnosis are in the language in which it was made.
     pub(super) language: Language,
     pub(super) title: String,
-    /// The cluster or the files.
+    /// The context of the kubeconfig.
+    pub(super) context: Option<String>,
+    /// The address of the cluster, or the files.
     pub(super) place: String,
     pub(super) by: String,
     /// For a dump: the time as of which it is diagnosed.

@@ -272,6 +272,7 @@ impl Compiler {
             kind: match entry.kind {
                 Kind::Fix => RemedyKind::Fix,
                 Kind::Mitigate => RemedyKind::Mitigate,
+                Kind::Investigate => RemedyKind::Investigate,
             },
         }
     }

@@ -291,12 +291,12 @@ pub struct RemedyTemplate {
     /// A command that only reads; values are quoted for the shell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
-    /// Whether it removes the cause or only its effect.
+    /// Whether it removes the cause, only its effect, or reads more to find the cause.
     #[serde(default, skip_serializing_if = "is_default")]
     pub kind: Kind,
 }
 
-/// Whether a remedy removes the cause.
+/// What a remedy does about the cause.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(shindan, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -306,6 +306,8 @@ pub enum Kind {
     Fix,
     /// It restores the service; the cause stays.
     Mitigate,
+    /// It only reads, to find what to change.
+    Investigate,
 }
 
 /// The Japanese of a cause's texts.

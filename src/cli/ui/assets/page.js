@@ -185,7 +185,7 @@
   });
 
   const step = (by) => {
-    const rows = [...document.querySelectorAll(".row .to")];
+    const rows = [...document.querySelectorAll(".row .to")].filter((to) => !to.closest("details:not([open])"));
     if (rows.length === 0) return;
     const at = rows.indexOf(document.activeElement);
     const next = at < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.min(Math.max(at + by, 0), rows.length - 1);

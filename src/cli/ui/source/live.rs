@@ -18,7 +18,7 @@ use crate::cli::error_chain;
 use crate::cli::fix::Objects;
 use crate::cli::fix::trial::{State, Trial};
 use crate::cli::found::Found;
-use crate::cli::look::{Asked, By, Gathered, Question};
+use crate::cli::look::{Asked, By, Gathered, Question, ReadyPods};
 use crate::cli::ui::clock;
 use crate::cli::ui::view::link::Subject;
 use crate::cluster::client::{self, Clients};
@@ -27,6 +27,8 @@ use crate::cluster::snapshot::Failure;
 /// Seconds after which the objects that the operator does not diagnose are read again. They depend on Services and pods, so
 /// that the whole cluster is listed.
 const OTHERS_AGE: i64 = 30;
+/// Seconds after which the numbers of ready pods are read again. An open page reads the diagnoses more often.
+const READY_AGE: i64 = 10;
 
 #[derive(Debug)]
 pub(in crate::cli::ui) struct Live {
@@ -38,6 +40,7 @@ pub(in crate::cli::ui) struct Live {
     here: bool,
     custom: Mutex<CustomKinds>,
     others: Mutex<Option<Others>>,
+    ready: Mutex<Option<(Timestamp, ReadyPods)>>,
 }
 
 /// Objects that the operator does not diagnose: those of the path of a request, and custom resources that it does not watch.
@@ -57,9 +60,10 @@ impl Live {
             namespace: args.namespace.clone(),
             thresholds: args.thresholds(),
             limit: args.connection.limit(),
-            here: args.here || !args.rules.is_empty(),
+            here: args.here || args.engine.has_rules(),
             custom: Mutex::new(CustomKinds::of(&args.kinds)),
             others: Mutex::default(),
+            ready: Mutex::default(),
         })
     }
 
@@ -69,6 +73,8 @@ impl Live {
         let gathered = question.answer(now).await.map_err(|error| self.hinted(error))?;
         let Gathered { mut found, by, mut notes, .. } = gathered;
         if by == By::Operator {
+            let ready = self.ready(&found, now).await;
+            ready.apply(&mut found);
             let others = self.others(now).await;
             found.add(others.found);
             let is_new = |note: &String| !notes.contains(note);
@@ -92,6 +98,16 @@ impl Live {
             }
         };
         Ok(Answer { found, when: now, by, notes })
+    }
+
+    /// The present numbers of ready pods of the workloads.
+    async fn ready(&self, found: &Found, now: Timestamp) -> ReadyPods {
+        let mut known = self.ready.lock().await;
+        if let Some((_, ready)) = known.as_ref().filter(|(at, _)| seconds_between(*at, now) < READY_AGE) {
+            return ready.clone();
+        }
+        let ready = ReadyPods::read(found, &self.clients.write, self.namespace.as_deref(), self.limit).await;
+        known.insert((now, ready)).1.clone()
     }
 
     /// The question, with the objects that are not workloads.
@@ -164,6 +180,11 @@ impl Live {
             return error.context("you are not allowed to list the pods of all namespaces: select a namespace with -n");
         }
         error
+    }
+
+    /// The name of the context in the kubeconfig.
+    pub(in crate::cli::ui) fn context(&self) -> Option<&str> {
+        self.clients.context.as_deref()
     }
 
     pub(super) fn place(&self) -> String {

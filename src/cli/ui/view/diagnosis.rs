@@ -46,6 +46,9 @@ pub(in crate::cli::ui) struct Page {
     evidence: Vec<Proof>,
     others: Vec<Finding>,
     pods: Vec<PodRow>,
+    /// Pods whose diagnosis has ended, which are shown on request, and their number as text.
+    ended_pods: Vec<PodRow>,
+    ended: String,
     affected: Vec<Affected>,
     changes: Vec<Change>,
     templates: Vec<Ledger>,
@@ -236,7 +239,7 @@ impl Page {
             summary: clean(gist.summary),
             facts,
             meaning: meaning(gist.cause, seen.language),
-            remedies: gist.remedies.iter().map(Step::of).collect(),
+            remedies: gist.remedies.iter().map(|remedy| Step::of(remedy, seen.language)).collect(),
             timeline: None,
             timeline_of: None,
             readiness: None,
@@ -245,6 +248,8 @@ impl Page {
             evidence: gist.evidence.iter().map(|evidence| Proof::of(evidence, seen.now)).collect(),
             others: Vec::new(),
             pods: Vec::new(),
+            ended_pods: Vec::new(),
+            ended: String::new(),
             affected: Vec::new(),
             changes: Vec::new(),
             templates: Vec::new(),
@@ -300,9 +305,9 @@ impl Fact {
 }
 
 impl Step {
-    fn of(remedy: &Remedy) -> Self {
+    fn of(remedy: &Remedy, language: Language) -> Self {
         Self {
-            kind: remedy.kind.as_str(),
+            kind: sentences::remedy(remedy.kind, language),
             text: clean(&remedy.text),
             command: remedy.command.as_deref().map(clean),
             patch: remedy.patch.as_deref().map(clean_lines),

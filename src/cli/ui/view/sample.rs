@@ -25,6 +25,26 @@ pub(in crate::cli::ui) fn image(name: &str, namespace: &str) -> String {
     pod(name, namespace, "not found")
 }
 
+/// A bare pod whose container exits with an error that it logs.
+pub(in crate::cli::ui) fn crash(name: &str, namespace: &str) -> String {
+    format!(
+        r#"---
+apiVersion: v1
+kind: Pod
+metadata: {{name: {name}, namespace: {namespace}, uid: u, creationTimestamp: "2026-11-21T08:00:00Z"}}
+spec: {{nodeName: n1, containers: [{{name: app, image: "app:1"}}]}}
+status:
+  phase: Running
+  containerStatuses:
+  - name: app
+    restartCount: 4
+    state: {{waiting: {{reason: CrashLoopBackOff, message: "back-off 1m20s restarting failed container"}}}}
+    lastState: {{terminated: {{exitCode: 1, reason: Error, message: "FATAL: no such tenant",
+      startedAt: "2026-11-21T09:00:00Z", finishedAt: "2026-11-21T09:00:05Z"}}}}
+"#
+    )
+}
+
 /// Diagnoses with HTML markup and terminal escapes in all texts that a pod controls.
 pub(in crate::cli::ui) fn hostile() -> Found {
     let mut found = found(&pod(HOSTILE, HOSTILE, "not found <script>y</script> <u>\u{202e}\u{1b}[2J"));

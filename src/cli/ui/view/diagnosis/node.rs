@@ -1,6 +1,6 @@
 //! Page of a node, with its failing pods.
 
-use shindan_core::api::{AffectedWorkload, NodeDiagnosisSpec, NodeDiagnosisStatus};
+use shindan_core::api::{AffectedWorkload, DiagnosisState, NodeDiagnosisSpec, NodeDiagnosisStatus};
 use shindan_core::language::{phrase, translate};
 
 use super::super::link::Subject;
@@ -8,6 +8,8 @@ use super::super::readiness;
 use super::super::words::{When, clean, pods, workloads};
 use super::super::{Frame, Seen};
 use super::{Affected, Finding, Gist, ImpactLine, Link, Page, PodRow, Quote};
+use crate::cli::found::OfPod;
+use crate::cli::sentences;
 
 pub(super) fn page(frame: Frame, seen: Seen<'_>, spec: &NodeDiagnosisSpec, status: &NodeDiagnosisStatus) -> Page {
     let head = &status.head;
@@ -65,7 +67,11 @@ pub(super) fn page(frame: Frame, seen: Seen<'_>, spec: &NodeDiagnosisSpec, statu
         ));
     }
     let there = seen.found.pods.iter().filter(|pod| pod.spec.node_name.as_deref() == Some(&*spec.node_name));
-    page.pods = PodRow::all(there, seen);
+    let (active, ended): (Vec<&OfPod>, Vec<&OfPod>) =
+        there.partition(|pod| pod.status.head.state == DiagnosisState::Active);
+    page.ended = sentences::ended_pods(&ended, seen.language);
+    page.pods = PodRow::all(active.into_iter(), seen);
+    page.ended_pods = PodRow::all(ended.into_iter(), seen);
     page
 }
 

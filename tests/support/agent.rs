@@ -2,15 +2,14 @@
 
 use std::process::Stdio;
 
-use rmcp::model::{CallToolRequestParams, JsonObject, Tool};
+use rmcp::model::{CallToolRequestParams, Tool};
 use rmcp::service::RunningService;
 use rmcp::{RoleClient, ServiceExt};
 use serde_json::Value;
-use tiktoken_rs::o200k_base_singleton;
 use tokio::process::{Child, Command};
 
 pub(crate) struct Agent {
-    client: RunningService<RoleClient, ()>,
+    pub(crate) client: RunningService<RoleClient, ()>,
     /// Killed when it is dropped.
     _server: Child,
 }
@@ -32,18 +31,6 @@ impl Answer {
         assert!(!self.is_error, "{}", self.text);
         self.json()
     }
-
-    /// The kind of an error, what to do, and the message.
-    pub(crate) fn error(&self) -> [String; 3] {
-        assert!(self.is_error, "{}", self.text);
-        let json = self.json();
-        [&json["error"], &json["do"], &json["untrusted"]["message"]].map(|of| of.as_str().unwrap().to_owned())
-    }
-
-    /// Tokens of the tokenizer `o200k_base`.
-    pub(crate) fn tokens(&self) -> usize {
-        o200k_base_singleton().encode_ordinary(&self.text).len()
-    }
 }
 
 impl Agent {
@@ -63,10 +50,6 @@ impl Agent {
         Self { client: ().serve(streams).await.unwrap(), _server: server }
     }
 
-    pub(crate) fn instructions(&self) -> String {
-        self.client.peer_info().unwrap().instructions.clone().unwrap()
-    }
-
     pub(crate) async fn tools(&self) -> Vec<Tool> {
         self.client.list_all_tools().await.unwrap()
     }
@@ -74,18 +57,10 @@ impl Agent {
     /// Calls a tool with arguments as a JSON object.
     pub(crate) async fn call(&self, tool: &'static str, arguments: Value) -> Answer {
         let Value::Object(arguments) = arguments else { panic!("{arguments}") };
-        let result = self.client.call_tool(params(tool, arguments)).await.unwrap();
+        let params = CallToolRequestParams::new(tool).with_arguments(arguments);
+        let result = self.client.call_tool(params).await.unwrap();
         let [content] = &result.content[..] else { panic!("{result:?}") };
         let text = content.as_text().unwrap().text.clone();
         Answer { is_error: result.is_error == Some(true), text }
     }
-
-    /// Whether a call is refused by the protocol.
-    pub(crate) async fn is_refused(&self, tool: &'static str) -> bool {
-        self.client.call_tool(params(tool, JsonObject::new())).await.is_err()
-    }
-}
-
-fn params(tool: &'static str, arguments: JsonObject) -> CallToolRequestParams {
-    CallToolRequestParams::new(tool).with_arguments(arguments)
 }

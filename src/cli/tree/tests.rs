@@ -1,0 +1,89 @@
+use shindan_core::case::Thresholds;
+use shindan_core::offline;
+use shindan_core::wire::Dump;
+
+use super::*;
+
+/// A reference that is longer than a line of 60 columns.
+const IMAGE: &str =
+    "registry.example.com/platform/checkout/services/payment-gateway/backend-with-a-long-name/web:2026.11.21-1";
+
+/// A pod whose image does not exist.
+fn failing(name: &str, language: Language) -> Found {
+    let error = format!("failed to resolve reference \"{IMAGE}\": {IMAGE}: not found");
+    let mut dump = Dump::default();
+    dump.read(&format!(
+        r#"
+kind: Pod
+apiVersion: v1
+metadata: {{name: {name}, namespace: shop, uid: {name}, creationTimestamp: "2026-11-21T09:00:00Z"}}
+spec: {{nodeName: node-of-the-second-pool-1, containers: [{{name: web, image: "{IMAGE}"}}]}}
+status:
+  phase: Pending
+  startTime: "2026-11-21T09:00:00Z"
+  containerStatuses:
+  - name: web
+    image: "{IMAGE}"
+    restartCount: 0
+    state: {{waiting: {{reason: ImagePullBackOff, message: 'Back-off pulling image "{IMAGE}": ErrImagePull: {error}'}}}}
+"#
+    ));
+    let now = dump.newest.unwrap();
+    let thresholds = Thresholds::default().in_language(language).for_snapshot();
+    let report = offline::diagnose(dump, offline::Logs::default(), now, thresholds);
+    Found::of_writes(report.pods, report.nodes_and_workloads)
+}
+
+fn printed(found: &Found, width: usize, reading: Reading) -> String {
+    let mut out = Vec::new();
+    let now = "2026-11-21T09:10:00Z".parse().unwrap();
+    write(found, reading, Style::plain(width, true), now, &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+fn full(language: Language) -> Reading {
+    Reading { detail: Detail::Full, language, collapses_ended: false }
+}
+
+#[test]
+fn no_line_but_a_command_is_longer_than_the_terminal_is_wide() {
+    for language in [Language::English, Language::Japanese] {
+        let found = failing("checkout-6d4c9b7f5d-x2v8p", language);
+        let text = printed(&found, 60, full(language));
+        for line in text.lines().filter(|line| !line.contains("kubectl")) {
+            assert!(columns(line) <= 60, "{} columns: {line}", columns(line));
+            assert!(line.starts_with("✖ ") || line.starts_with("   ") || line.starts_with("  "), "its indent: {line}");
+        }
+        let plain: String = text.split_whitespace().collect();
+        assert!(plain.contains(&format!("image{IMAGE}")) || plain.contains(IMAGE), "no part is lost: {text}");
+        for part in ["checkout-6d4c9b7f5d-x2v8p", "ImageTagNotFound", "node-of-the-second-pool-1"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let whole = printed(&found, usize::MAX, full(language));
+        let summary = &found.pods[0].status.head.summary;
+        assert!(whole.lines().any(|line| line.trim() == summary), "one line in a pipe: {whole}");
+    }
+}
+
+#[test]
+fn ended_pods_of_a_node_are_counted() {
+    let mut found = failing("web-1", Language::English);
+    for (name, state) in
+        [("web-2", DiagnosisState::Recovered), ("web-3", DiagnosisState::Gone), ("web-4", DiagnosisState::Recovered)]
+    {
+        let mut pod = failing(name, Language::English).pods.remove(0);
+        pod.status.head.state = state;
+        found.pods.push(pod);
+    }
+    let whole = printed(&found, usize::MAX, full(Language::English));
+    assert!(whole.contains("Pod web-3") && !whole.contains("Ended pods"), "{whole}");
+    let reading = Reading { collapses_ended: true, ..full(Language::English) };
+    let short = printed(&found, usize::MAX, reading);
+    assert!(short.contains("Pod web-1") && !short.contains("web-2") && !short.contains("web-3"), "{short}");
+    assert!(short.ends_with("\n\n✔ Ended pods: 3 (2 Recovered, 1 Gone); -o table lists them\n"), "{short}");
+    let japanese = printed(&found, usize::MAX, Reading { language: Language::Japanese, ..reading });
+    assert!(japanese.ends_with("✔ 終了した Pod: 3 (2 Recovered, 1 Gone)。-o table で一覧\n"), "{japanese}");
+    found.pods.remove(0);
+    let ended = printed(&found, usize::MAX, reading);
+    assert_eq!(ended, "✔ Ended pods: 3 (2 Recovered, 1 Gone); -o table lists them\n");
+}
