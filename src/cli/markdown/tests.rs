@@ -77,6 +77,7 @@ fn recovered() -> Found {
         templates: Vec::new(),
         root: None,
         folded_events: 0,
+        past_failures: Vec::new(),
     };
     let spec = WorkloadDiagnosisSpec { workload, workload_uid: "u".to_owned() };
     let key = DiagnosisKey {
