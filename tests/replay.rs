@@ -26,6 +26,8 @@ mod logs;
 mod nodes;
 #[path = "replay/operator.rs"]
 mod operator;
+#[path = "replay/past_failures.rs"]
+mod past_failures;
 #[path = "replay/quiet.rs"]
 mod quiet;
 #[path = "replay/restart.rs"]

@@ -25,9 +25,9 @@ pub(crate) use parts::{reason_of, short_hash};
 pub use pod_diagnosis::{
     Backoff, Impact, PodDiagnosis, PodDiagnosisSpec, PodDiagnosisStatus, Restarts, Run, WorkloadImpact,
 };
-pub use values::{Confidence, ContainerType, DiagnosisKind, DiagnosisState, RemedyKind, Severity, Weight};
+pub use values::{Confidence, ContainerType, DiagnosisKind, DiagnosisState, EndedBy, RemedyKind, Severity, Weight};
 pub use workload_diagnosis::{
-    CauseCount, PodCounts, RootReach, Serving, TemplateChange, TemplateLedger, WorkloadDiagnosis,
+    CauseCount, PastFailure, PodCounts, RootReach, Serving, TemplateChange, TemplateLedger, WorkloadDiagnosis,
     WorkloadDiagnosisSpec, WorkloadDiagnosisStatus,
 };
 

@@ -12,6 +12,7 @@ mod merge_policy;
 pub mod node_and_workload;
 mod note;
 mod object;
+pub mod past_failures;
 mod record;
 mod recovery;
 mod transition;
@@ -62,6 +63,15 @@ impl Default for Policy {
             events_per_workload: 5,
             language: Language::English,
         }
+    }
+}
+
+impl Policy {
+    /// How long the ended diagnosis of a workload that still exists is kept for its past failures, in seconds: seven times
+    /// the retention, but not longer than 7 days unless the retention is.
+    fn past_failures_kept(&self) -> i64 {
+        const MOST: i64 = 7 * 86_400;
+        self.retention.saturating_mul(7).min(MOST).max(self.retention)
     }
 }
 
@@ -218,6 +228,15 @@ status:
             Some(Intent::Apply(write)) => Some(*write),
             Some(other) => panic!("{other:?}"),
             None => None,
+        }
+    }
+
+    #[test]
+    fn past_failures_are_kept_for_seven_times_the_retention_up_to_a_week() {
+        const DAY: i64 = 86_400;
+        for (retention, kept) in [(60, 420), (DAY, 7 * DAY), (3 * DAY, 7 * DAY), (90 * DAY, 90 * DAY)] {
+            let policy = Policy { retention, ..Policy::default() };
+            assert_eq!(policy.past_failures_kept(), kept);
         }
     }
 

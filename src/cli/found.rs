@@ -18,6 +18,9 @@ use shindan_core::reconcile::{DiagnosisKey, Object, Record, Write as Planned};
 use super::tree::{self, Reading, Style};
 use super::{markdown, print};
 
+#[cfg(test)]
+pub(super) mod testing;
+
 /// An output format other than the tree: a table, or objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Form {

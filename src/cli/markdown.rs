@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use shindan_core::api::{DiagnosisState, Evidence, Head, Impact, Remedy, ServiceImpact, Weight};
 use shindan_core::facts::Timestamp;
 use shindan_core::language::{Language, phrase, translate};
+use shindan_core::reconcile::past_failures;
 use shindan_core::rules;
 
 use self::escape::{block, code, words};
@@ -54,6 +55,7 @@ impl Section<'_> {
         self.cause(head)?;
         self.evidence(of)?;
         self.impact(of)?;
+        self.past_failures(of)?;
         if head.state == DiagnosisState::Active { self.remedies(of) } else { self.end(of, head) }
     }
 
@@ -84,7 +86,12 @@ impl Section<'_> {
             self.item(phrase!(language, "Ended", "終了"), &exact(ended))?;
         }
         let lasted = head.first_seen.map(|since| print::age(since, until)).unwrap_or_default();
-        self.item(phrase!(language, "Duration", "継続時間"), &lasted)
+        self.item(phrase!(language, "Duration", "継続時間"), &lasted)?;
+        let recurrence = match of.node_or_workload.map(|of| &of.object) {
+            Some(NodeOrWorkload::Workload(_, status)) if ended.is_none() => past_failures::recurrence(status, language),
+            _ => None,
+        };
+        self.item(phrase!(language, "Recurrence", "再発"), &recurrence.map(|text| words(&text)).unwrap_or_default())
     }
 
     fn timeline(&mut self, of: &Block<'_>) -> io::Result<()> {
@@ -205,6 +212,24 @@ impl Section<'_> {
         lines.iter().try_for_each(|line| writeln!(self.out, "- {line}"))
     }
 
+    /// The failures of the workload before this one, newest first.
+    fn past_failures(&mut self, of: &Block<'_>) -> io::Result<()> {
+        let Some(NodeOrWorkload::Workload(_, status)) = of.node_or_workload.map(|of| &of.object) else { return Ok(()) };
+        // The first one of a diagnosis that has ended is this failure.
+        let is_over = status.head.state != DiagnosisState::Active;
+        let past = status.past_failures.get(usize::from(is_over)..).unwrap_or_default();
+        if past.is_empty() {
+            return Ok(());
+        }
+        self.heading(phrase!(self.language, "Past failures", "過去の失敗"))?;
+        for failure in past {
+            let (cause, ending) = (code(&failure.cause), words(&past_failures::ending(failure, self.language)));
+            let at = failure.started_at.or(failure.ended_at).map(exact).unwrap_or_default();
+            writeln!(self.out, "- {at}: {cause}: {ending}")?;
+        }
+        Ok(())
+    }
+
     /// What is known of the end: how the pods that failed ended shows whether they were replaced.
     fn end(&mut self, of: &Block<'_>, head: &Head) -> io::Result<()> {
         let language = self.language;
@@ -217,6 +242,11 @@ impl Section<'_> {
             _ => translate!(language, "It became healthy: {at}.", "正常になった: {at}。", at),
         };
         writeln!(self.out, "- {text}")?;
+        if let Some(NodeOrWorkload::Workload(_, status)) = of.node_or_workload.map(|of| &of.object)
+            && let Some(recurrence) = past_failures::recurrence(status, language)
+        {
+            writeln!(self.out, "- {}", words(&recurrence))?;
+        }
         let count = |state| of.pods.iter().filter(|pod| pod.status.head.state == state).count();
         let (recovered, gone) = (count(DiagnosisState::Recovered), count(DiagnosisState::Gone));
         if of.node_or_workload.is_some() && recovered + gone > 0 {

@@ -676,6 +676,7 @@ fn replica_set(name: &str, revision: i64, desired: i64, ready: u32) -> ReplicaSe
         name: name.into(),
         uid: format!("uid-{name}").into(),
         revision,
+        former_revision: None,
         created: Some(at("08:00:00")),
         desired,
         ready: i64::from(ready),

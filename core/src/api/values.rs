@@ -86,6 +86,36 @@ words! {
 }
 
 words! {
+    /// What ended the failure of a workload.
+    #[derive(Default)]
+    EndedBy {
+        /// An earlier template was rolled out again.
+        Rollback,
+        /// Another template was rolled out.
+        Rollout,
+        /// The desired number of pods became zero.
+        ScaledToZero,
+        /// The workload was suspended.
+        Suspended,
+        /// A run of the CronJob succeeded.
+        RunSucceeded,
+        /// The node that caused the failure is healthy again.
+        NodeRecovered,
+        /// The missing or incomplete object was created or changed; the pods are the same.
+        ObjectChanged,
+        /// The failing pods were deleted or replaced; the template is the same, as far as known.
+        PodsReplaced,
+        /// The failing pods became healthy without being replaced.
+        PodsRecovered,
+        /// The workload was deleted while it failed.
+        WorkloadDeleted,
+        /// No change was seen that explains the end.
+        #[default]
+        Unknown,
+    }
+}
+
+words! {
     /// Whether evidence supports the diagnosed cause.
     Weight { Supports, Contradicts }
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::parts::{is_zero, labels_of, short_hash};
-use super::{Head, Root, ServiceImpact, WorkloadRef};
+use super::{EndedBy, Head, Root, ServiceImpact, WorkloadRef};
 
 /// The object that is diagnosed.
 #[derive(CustomResource, Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -80,6 +80,9 @@ pub struct WorkloadDiagnosisStatus {
     /// Number of Events of its pods that were aggregated into the Events of the workload.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub folded_events: u32,
+    /// Failures of the workload that have ended, and what ended them; newest first, at most 10.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub past_failures: Vec<PastFailure>,
 }
 
 /// Pods of the workload.
@@ -187,6 +190,34 @@ pub struct RootReach {
     /// Number of namespaces with these workloads.
     #[serde(default)]
     pub namespaces: u32,
+}
+
+/// A failure of the workload that has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PastFailure {
+    /// The cause, as it was when the failure ended.
+    #[serde(default)]
+    pub cause: String,
+    /// When the failure was first seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    /// When the failure ended; with `repeats`, the last time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// What ended the failure: `Rollback`, `Rollout`, `ScaledToZero`, `Suspended`, `RunSucceeded`, `NodeRecovered`,
+    /// `ObjectChanged`, `PodsReplaced`, `PodsRecovered`, `WorkloadDeleted`; or `Unknown`.
+    #[serde(default)]
+    pub ended_by: EndedBy,
+    /// The revision that was rolled out or rolled back to; absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<i64>,
+    /// The node that recovered or that the pods left, or the object that was created or changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub object: Option<Root>,
+    /// How often the failure returned within an hour after it had ended without a change. These count as one failure.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repeats: u32,
 }
 
 impl WorkloadDiagnosis {

@@ -216,6 +216,8 @@ pub struct WorkloadFacts {
     pub replica_sets: Vec<ReplicaSetFacts>,
     /// Current and recent templates of a StatefulSet or DaemonSet, newest first.
     pub revisions: Vec<RevisionFacts>,
+    /// `deployment.kubernetes.io/revision` of a Deployment: the number of its newest template.
+    pub revision: Option<i64>,
     /// For a CronJob, the time of the last successful run (`status.lastSuccessfulTime`).
     pub last_successful: Option<Timestamp>,
 }
@@ -461,6 +463,8 @@ pub struct ReplicaSetFacts {
     pub uid: Arc<str>,
     /// `deployment.kubernetes.io/revision`.
     pub revision: i64,
+    /// The revision that it had before it was rolled back to: the last one of `deployment.kubernetes.io/revision-history`.
+    pub former_revision: Option<i64>,
     pub created: Option<Timestamp>,
     pub desired: i64,
     pub ready: i64,
@@ -472,6 +476,7 @@ pub struct ReplicaSetFacts {
 pub struct RevisionFacts {
     pub name: Arc<str>,
     pub revision: i64,
+    pub created: Option<Timestamp>,
     pub template: Option<Box<TemplateFacts>>,
 }
 

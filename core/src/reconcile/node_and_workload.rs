@@ -27,6 +27,11 @@ pub struct Failing {
 /// Plans for a present failure.
 pub fn failing(key: &DiagnosisKey, last: Option<&Record>, failing: Failing, policy: &Policy, now: Timestamp) -> Plan {
     let Failing { mut object, exceeded, operation, quiet, is_rise_reported, same_failure_quiet } = failing;
+    if let Object::Workload(_, status) = &mut object
+        && let Some(Object::Workload(_, before)) = last.map(|record| &record.object)
+    {
+        status.past_failures.clone_from(&before.past_failures);
+    }
     let operations = operation.into_iter().collect();
     let composition = Composition { language: policy.language, exceeded, operations, ..Composition::default() };
     let active = last.filter(|record| record.is_active() && record.object.subject_uid() == object.subject_uid());
@@ -157,6 +162,7 @@ mod tests {
             templates: Vec::new(),
             root: None,
             folded_events: 0,
+            past_failures: Vec::new(),
         };
         (WorkloadDiagnosisSpec { workload, workload_uid: "uid".to_owned() }, status)
     }

@@ -110,6 +110,11 @@ pub(super) fn with_reach(language: Language, note: &str, reach: Option<&RootReac
     )
 }
 
+/// Adds to the note of a workload how often it has failed with this cause, and what ended that.
+pub(super) fn with_recurrence(note: &str, recurrence: Option<&str>) -> String {
+    recurrence.map_or_else(|| note.to_owned(), |recurrence| with_tail(note, recurrence))
+}
+
 /// Appends a sentence to a note, cutting the note if necessary.
 fn with_tail(note: &str, tail: &str) -> String {
     let kept = text::cut_bytes(note, NOTE_MAX.saturating_sub(tail.len() + 2));

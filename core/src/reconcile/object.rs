@@ -209,7 +209,9 @@ impl Object {
             }
             Self::Workload(_, status) => {
                 let services = status.serving.as_mut().and_then(|serving| serving.services.pop());
-                services.is_some() || (status.causes.len() > 1 && status.causes.pop().is_some())
+                services.is_some()
+                    || (status.causes.len() > 1 && status.causes.pop().is_some())
+                    || status.past_failures.pop().is_some()
             }
         }
     }

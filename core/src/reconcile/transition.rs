@@ -1,10 +1,11 @@
 //! Transitions of diagnoses, the same for all kinds: a failure begins, changes and ends, and its object is deleted.
 
+use super::past_failures::{self, Ending};
 use super::{
     Action, Announcement, Composition, DiagnosisKey, Intent, Object, Plan, Policy, Record, Reference, Write,
     conditions, note,
 };
-use crate::api::{API_VERSION, DiagnosisKind, DiagnosisState, reason_of, short_hash};
+use crate::api::{API_VERSION, DiagnosisKind, DiagnosisState, EndedBy, reason_of, short_hash};
 use crate::facts::{ObjectKey, Timestamp, after, seconds_between};
 use crate::language::Language;
 
@@ -72,23 +73,41 @@ pub(super) fn write(
 
 /// Plans for a deleted subject: an Active diagnosis ends without an Event.
 pub fn gone(last: Option<&Record>, policy: &Policy, now: Timestamp) -> Plan {
-    let Some(record) = last.filter(|record| record.is_active()) else { return ended(last, policy, now) };
+    let Some(record) = last.filter(|record| record.is_active()) else {
+        return kept_for(last, policy.retention, now);
+    };
     let mut object = record.object.clone();
     object.head_mut().state = DiagnosisState::Gone;
-    if let Object::Pod(_, status) = &mut object
-        && let Some(restarts) = &mut status.restarts
-    {
-        restarts.next_restart_time = None;
+    match &mut object {
+        Object::Pod(_, status) => status.restarts.iter_mut().for_each(|restarts| restarts.next_restart_time = None),
+        Object::Node(..) => {}
+        Object::Workload(spec, status) => {
+            let ending = Ending { by: EndedBy::WorkloadDeleted, ..Ending::default() };
+            past_failures::add(spec, status, ending, now);
+        }
     }
     let change = Change::Transition { announce: false };
     let planned = (object, record.composition.clone());
     Plan::write(write(last, record.key.clone(), planned, change, (policy.language, now)))
 }
 
-/// Plans for a diagnosis that has ended: it is deleted after the retention period.
+/// Plans for a diagnosis that has ended: it is deleted after the retention period. That of a workload which recovered has
+/// its past failures and is kept longer.
 pub fn ended(last: Option<&Record>, policy: &Policy, now: Timestamp) -> Plan {
+    let has_past_failures = |record: &Record| match &record.object {
+        Object::Workload(_, status) => {
+            status.head.state == DiagnosisState::Recovered && !status.past_failures.is_empty()
+        }
+        Object::Pod(..) | Object::Node(..) => false,
+    };
+    let is_kept_longer = last.is_some_and(has_past_failures);
+    kept_for(last, if is_kept_longer { policy.past_failures_kept() } else { policy.retention }, now)
+}
+
+/// Plans to delete an ended diagnosis this many seconds after its end.
+fn kept_for(last: Option<&Record>, seconds: i64, now: Timestamp) -> Plan {
     let Some(record) = last.filter(|record| !record.is_active()) else { return Plan::default() };
-    let due = after(record.object.head().last_transition.unwrap_or(record.written_at), policy.retention);
+    let due = after(record.object.head().last_transition.unwrap_or(record.written_at), seconds);
     if now < due { Plan::wake(due) } else { removed(record) }
 }
 
@@ -142,6 +161,7 @@ fn announcement(
     };
     if let Object::Workload(_, status) = object {
         text = note::with_reach(language, &text, status.root.as_ref().filter(|_| !is_end));
+        text = note::with_recurrence(&text, past_failures::repeated(status, language).as_deref());
         text = note::with_aggregated(language, &text, status.folded_events);
     }
     let kind = object.kind().as_str().into();

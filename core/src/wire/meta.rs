@@ -29,8 +29,10 @@ pub(super) const DEFAULT_INGRESS_CLASS: &str = "ingressclass.kubernetes.io/is-de
 /// Annotations that ask cert-manager for the certificates of an Ingress.
 pub(super) const CERTIFICATES: [&str; 3] =
     ["cert-manager.io/issuer", "cert-manager.io/cluster-issuer", "kubernetes.io/tls-acme"];
-/// Annotation with the revision of a ReplicaSet.
+/// Annotation with the revision of a ReplicaSet, and of a Deployment the newest one.
 pub(super) const REVISION: &str = "deployment.kubernetes.io/revision";
+/// Annotation with the revisions that a ReplicaSet had before it was rolled back to, oldest first: `2,5`.
+pub(super) const FORMER_REVISIONS: &str = "deployment.kubernetes.io/revision-history";
 
 /// `M` are the `managedFields`, which are as large as the rest of the object.
 #[derive(Default, serde::Deserialize)]
@@ -152,6 +154,7 @@ impl<'de> Deserialize<'de> for Key {
                 let read = [
                     MIRROR,
                     REVISION,
+                    FORMER_REVISIONS,
                     CLASS,
                     MACHINE_CONFIG,
                     MACHINE_CONFIG_REASON,

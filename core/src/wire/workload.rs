@@ -207,8 +207,15 @@ fn facts(
         own,
         replica_sets: Vec::new(),
         revisions: Vec::new(),
+        revision: if kind == "Deployment" { annotated(metadata, meta::REVISION) } else { None },
         last_successful: status.last_successful_time.real(),
     }
+}
+
+/// The last number in an annotation.
+fn annotated(metadata: &ObjectMeta, annotation: &str) -> Option<i64> {
+    let value = metadata.annotations.as_ref()?.get(annotation)?;
+    value.rsplit(',').next()?.trim().parse().ok()
 }
 
 fn own_facts(kind: &str, spec: &Spec, status: &Status) -> OwnFacts {
@@ -289,6 +296,7 @@ pub fn own_revisions<'a>(
     let facts = |revision: &ControllerRevision| RevisionFacts {
         name: Arc::from(revision.metadata.name.as_deref().unwrap_or_default()),
         revision: revision.revision.or(0),
+        created: meta::created(&revision.metadata),
         template: revision
             .data
             .clone()
@@ -312,13 +320,13 @@ pub fn own_revisions<'a>(
 
 impl ReplicaSet {
     fn replica_set_facts(&self) -> ReplicaSetFacts {
-        let revision = self.metadata.annotations.as_ref().and_then(|all| all.get(meta::REVISION));
         let spec = self.spec.0.clone().unwrap_or_default();
         let status = self.status.0.clone().unwrap_or_default();
         ReplicaSetFacts {
             name: Arc::from(self.metadata.name.as_deref().unwrap_or_default()),
             uid: meta::uid(&self.metadata),
-            revision: revision.and_then(|r| r.parse().ok()).unwrap_or(0),
+            revision: annotated(&self.metadata, meta::REVISION).unwrap_or(0),
+            former_revision: annotated(&self.metadata, meta::FORMER_REVISIONS),
             created: meta::created(&self.metadata),
             desired: spec.replicas.or(1),
             ready: status.ready_replicas.or(0),
@@ -428,5 +436,25 @@ mod tests {
         let web: Deployment = serde_json::from_str(r#"{"metadata": {"name": "web"}}"#).unwrap();
         let own = own_replica_sets(&web.into_facts(&mut Interner::default()), &sets);
         assert_eq!(own.iter().map(|s| &*s.name).collect::<Vec<_>>(), ["new", "bad", "live"]);
+    }
+
+    #[test]
+    fn replica_set_that_was_rolled_back_to_has_its_former_revision() {
+        let with = |annotations: &str| {
+            format!(
+                r#"{{"metadata": {{"name": "web", "annotations": {{{annotations}}},
+                    "ownerReferences": [{{"kind": "Deployment", "name": "web", "controller": true}}]}}}}"#
+            )
+        };
+        let set = |annotations: &str| -> ReplicaSetFacts {
+            serde_json::from_str::<ReplicaSet>(&with(annotations)).unwrap().replica_set_facts()
+        };
+        let revision = r#""deployment.kubernetes.io/revision": "7""#;
+        let rolled_back = set(&format!(r#"{revision}, "deployment.kubernetes.io/revision-history": "2,4""#));
+        assert_eq!((rolled_back.revision, rolled_back.former_revision), (7, Some(4)));
+        assert_eq!((set(revision).revision, set(revision).former_revision), (7, None));
+        assert_eq!((set("").revision, set("").former_revision), (0, None));
+        let web: Deployment = serde_json::from_str(&with(revision)).unwrap();
+        assert_eq!(web.into_facts(&mut Interner::default()).revision, Some(7));
     }
 }

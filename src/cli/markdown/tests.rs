@@ -9,6 +9,7 @@ use shindan_core::wire::Dump;
 
 use super::*;
 use crate::cli::found::OfNodeOrWorkload;
+use crate::cli::found::testing::failing_for_the_third_time;
 
 fn printed(found: &Found, language: Language) -> String {
     let mut out = Vec::new();
@@ -77,6 +78,7 @@ fn recovered() -> Found {
         templates: Vec::new(),
         root: None,
         folded_events: 0,
+        past_failures: Vec::new(),
     };
     let spec = WorkloadDiagnosisSpec { workload, workload_uid: "u".to_owned() };
     let key = DiagnosisKey {
@@ -175,4 +177,25 @@ fn japanese_text_has_japanese_headings() {
     for heading in text.lines().filter(|line| line.starts_with("### ")) {
         assert!(!heading.is_ascii(), "{heading}");
     }
+}
+
+#[test]
+fn incident_that_recurs_has_its_past_failures() {
+    let mut found = failing_for_the_third_time();
+    let text = printed(&found, Language::English);
+    for part in [
+        "- Recurrence: 3rd time in 7 days; last time ended by a rollback to revision 4, after 12 min\n",
+        "### Past failures\n\n\
+         - 2026-11-20 09:00:00 UTC: `OOMKilled`: ended by a rollback to revision 4, after 12 min\n\
+         - 2026-11-19 09:00:00 UTC: `AppError`: ended by a rollback to revision 3, after 12 min\n\
+         - 2026-11-18 09:00:00 UTC: `OOMKilled`: ended by a rollback to revision 2, after 12 min\n",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let NodeOrWorkload::Workload(_, status) = &mut found.nodes_and_workloads[0].object else { panic!("a workload") };
+    status.head.state = DiagnosisState::Recovered;
+    let text = printed(&found, Language::English);
+    assert!(!text.contains("Recurrence"), "its end has the line: {text}");
+    let end = "- 2nd time in 7 days; ended by a rollback to revision 4, after 12 min\n";
+    assert!(text.contains(end) && !text.contains("- 2026-11-20 09:00:00 UTC: `OOMKilled`: "), "{text}");
 }

@@ -150,6 +150,7 @@ mod tests {
     use super::super::view::sample;
     use super::*;
     use crate::cli::found::Found;
+    use crate::cli::found::testing::failing_for_the_third_time;
 
     async fn ask(found: Found, uri: &str) -> (StatusCode, String) {
         ask_in(Language::English, found, uri).await
@@ -258,6 +259,17 @@ mod tests {
             let (_, page) = ask_in(language, dump(), uri).await;
             assert!(page.contains(&format!("<span class=\"kind\">{label}</span>{text}")), "{page}");
         }
+    }
+
+    #[tokio::test]
+    async fn page_of_a_workload_states_how_often_it_has_failed() {
+        let uri = "/workload?namespace=shop&kind=Deployment&name=web";
+        let (_, text) = ask(failing_for_the_third_time(), uri).await;
+        let fact =
+            "<dt>Recurrence</dt><dd>3rd time in 7 days; last time ended by a rollback to revision 4, after 12 min</dd>";
+        assert!(text.contains(fact), "{text}");
+        let (_, text) = ask_in(Language::Japanese, failing_for_the_third_time(), uri).await;
+        assert!(text.contains("<dt>再発</dt><dd>7 日間で 3 回目。"), "{text}");
     }
 
     /// Objects that are no workloads follow these, with their severity, because it is not the title of their section.

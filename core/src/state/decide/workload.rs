@@ -1,5 +1,7 @@
 //! Decisions for workloads: their diagnosis, and what their failing pods have in common.
 
+mod ending;
+
 use std::sync::Arc;
 
 use crate::api::{
@@ -13,6 +15,7 @@ use crate::facts::route::NetworkKind;
 use crate::facts::{Labels, Lookup, LookupResult, Timestamp, WorkloadFacts, WorkloadKey, after};
 use crate::outbox::{Lane, Subject};
 use crate::reconcile;
+use crate::reconcile::past_failures::{self, Ending};
 use crate::reconcile::{Bearer, DiagnosisKey, Intent, Object, Plan, Record, node_and_workload};
 use crate::rules::{self, diagnose, follows_from_pods, is_of_service, judge_workload, lies_in_template, node};
 use crate::state::cluster::lookups;
@@ -360,6 +363,11 @@ pub(super) fn workload_recovers(
     facts: Option<&WorkloadFacts>,
     now: Timestamp,
 ) -> Plan {
+    let last = world.reported.workload_records.get(&object.object);
+    let ending = match last.as_ref().filter(|last| last.is_active()).map(|last| &last.object) {
+        Some(Object::Workload(_, status)) => ending::of(world, key, facts, status, now),
+        _ => Ending::default(),
+    };
     world.cluster.lookups.forget(&Subject::Workload(key.clone()));
     if !world.reported.has_active_diagnosis(object) {
         world.reported.failure_history.forget(key);
@@ -369,11 +377,11 @@ pub(super) fn workload_recovers(
     // A workload that has no desired pods can be neither healthy nor unhealthy, so no Event reports its recovery.
     let is_scaled_down = facts.is_some_and(|facts| has_no_desired_pods(key, facts));
     let update = |object: &mut Object| {
-        if let Object::Workload(_, status) = object {
+        if let Object::Workload(spec, status) = object {
             set_recovered(status, key, facts, ready);
+            past_failures::add(spec, status, ending, now);
         }
     };
-    let last = world.reported.workload_records.get(&object.object);
     node_and_workload::recovered(last.as_ref(), update, !is_scaled_down, &world.settings.policy, now)
 }
 
@@ -640,5 +648,6 @@ fn status_of(failure: WorkloadFailure, failing: &[FailingPod]) -> WorkloadDiagno
         templates: Vec::new(),
         root: None,
         folded_events: 0,
+        past_failures: Vec::new(),
     }
 }

@@ -4,6 +4,7 @@ use shindan_core::api::{DiagnosisState, RootReach, WorkloadDiagnosisSpec, Worklo
 use shindan_core::facts::WorkloadKey;
 use shindan_core::language::{phrase, translate};
 use shindan_core::message::text;
+use shindan_core::reconcile::past_failures;
 
 use super::super::link::Subject;
 use super::super::timeline;
@@ -38,6 +39,8 @@ pub(super) fn page(
     page.fact(phrase!(seen.language, "Failing", "失敗"), &failing.unwrap_or_default());
     page.fact(phrase!(seen.language, "Container", "コンテナ"), status.container.as_deref().unwrap_or_default());
     page.facts.extend(status.root.as_ref().map(|root| root_of(root, seen)));
+    let recurrence = past_failures::recurrence(status, seen.language).unwrap_or_default();
+    page.fact(phrase!(seen.language, "Recurrence", "再発"), &recurrence);
 
     let key = WorkloadKey::of(&spec.workload, &namespace.into());
     let is_own =
