@@ -90,6 +90,7 @@ fn kubectl_explain_describes_each_field() {
         for version in definition["spec"]["versions"].as_array().unwrap() {
             let schema = &version["schema"]["openAPIV3Schema"];
             assert!(schema["properties"]["status"]["properties"].is_object(), "{schema}");
+            assert!(schema["description"].as_str().is_some_and(|text| !text.is_empty()), "{kind}");
             undescribed(&kind, schema, &mut found);
         }
     }
