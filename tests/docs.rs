@@ -20,6 +20,8 @@ mod chart;
 mod commands;
 #[path = "docs/links.rs"]
 mod links;
+#[path = "docs/olm.rs"]
+mod olm;
 #[path = "support/pages.rs"]
 mod pages;
 #[path = "docs/reference.rs"]
@@ -60,7 +62,7 @@ fn holds(path: &str, made: &str) {
 fn the_definitions_of_the_resources_are_up_to_date() {
     let printed = shindan(&["crd"]);
     for (kind, definition) in shindan_core::api::crds().iter().zip(printed.split_inclusive("---\n")) {
-        for folder in ["crds", "deploy/chart/shindan/crds"] {
+        for folder in ["crds", "deploy/chart/shindan/crds", "deploy/olm/manifests"] {
             holds(
                 &format!("{folder}/{}.shindan.dev.yaml", kind.spec.names.plural),
                 definition.trim_end_matches("---\n"),
