@@ -1,6 +1,8 @@
 # One static binary, nothing else: no shell, no libraries, no user database. deploy/image/image makes the same without Docker,
 # byte by byte the same each time.
 FROM rust:1.89-slim-bookworm AS build
+# The commit, for the metric build_info: docker build --build-arg SHINDAN_REVISION="$(git rev-parse HEAD)"
+ARG SHINDAN_REVISION
 WORKDIR /src
 COPY Cargo.toml Cargo.lock askama.toml build.rs ./
 COPY catalog catalog

@@ -7,7 +7,7 @@ BINARY := target/$(TARGET)/release/shindan
 help: ## This list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-check: ## Format, lints, unit and fixture tests, documentation, alerts, chart, release, workflows, page: two minutes (promtool, Helm and actionlint are built once; needs chromium), no root
+check: ## Format, lints, unit and fixture tests, documentation, alerts, chart, OLM bundle, release, workflows, page: two minutes (promtool, Helm, actionlint and olm-validate are built once; needs chromium), no root
 	@tests/steps/check
 
 test: ## All that CI runs: make check, and the operator in a real cluster (root; 12 min, and on a clean machine what it takes to build)

@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use tokio::net::TcpListener;
 
 use self::connections::Limits;
-use crate::metrics::{Lack, Metrics, Parts};
+use crate::metrics::{Format, Lack, Metrics, Parts};
 
 /// State behind `/healthz` and `/readyz`. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -113,10 +113,10 @@ fn router(metrics: Metrics, health: Health) -> Router {
         .route("/readyz", get(readyz).with_state(health))
 }
 
-async fn scrape(State(metrics): State<Metrics>) -> Response {
-    const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    match metrics.encode() {
-        Ok(text) => ([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response(),
+async fn scrape(State(metrics): State<Metrics>, headers: HeaderMap) -> Response {
+    let format = Format::accepted(headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok()));
+    match metrics.encode_as(format) {
+        Ok(text) => ([(header::CONTENT_TYPE, format.content_type())], text).into_response(),
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
 }
@@ -167,6 +167,32 @@ mod tests {
         assert_eq!(ask(&health, "/readyz").await, (StatusCode::OK, notes));
         health.broken("engine", "has ended");
         assert_eq!(ask(&health, "/healthz").await.0, StatusCode::SERVICE_UNAVAILABLE);
-        assert!(ask(&health, "/metrics").await.1.ends_with("# EOF\n"));
+    }
+
+    /// The content type and the body of `/metrics`.
+    async fn scraped(accept: Option<&str>) -> (String, String) {
+        let mut request = http::Request::get("/metrics");
+        if let Some(accept) = accept {
+            request = request.header(header::ACCEPT, accept);
+        }
+        let router = router(Metrics::new(), Health::default());
+        let response = router.oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        let content_type = response.headers()[header::CONTENT_TYPE].to_str().unwrap().to_owned();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        (content_type, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    #[tokio::test]
+    async fn metrics_have_the_format_that_the_client_asks_for() {
+        for accept in [None, Some("*/*"), Some("text/plain")] {
+            let (content_type, body) = scraped(accept).await;
+            assert_eq!(content_type, "text/plain; version=0.0.4; charset=utf-8", "{accept:?}");
+            assert!(body.contains("# TYPE shindan_events_lost_total counter\nshindan_events_lost_total 0\n"), "{body}");
+            assert!(!body.contains("# EOF") && !body.contains("# UNIT"), "{body}");
+        }
+        let (content_type, body) = scraped(Some("application/openmetrics-text;version=1.0.0,*/*;q=0.1")).await;
+        assert_eq!(content_type, "application/openmetrics-text; version=1.0.0; charset=utf-8");
+        assert!(body.contains("# TYPE shindan_events_lost counter\n") && body.ends_with("# EOF\n"), "{body}");
     }
 }

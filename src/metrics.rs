@@ -16,10 +16,12 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
 mod active;
+mod format;
 mod parts;
 mod watches;
 
 use active::Active;
+pub use format::Format;
 pub use parts::{Lack, Parts};
 use shindan_core::api::{DiagnosisKind, Severity};
 use shindan_core::state::Source;
@@ -28,6 +30,18 @@ use watches::Watches;
 
 /// Label for values outside the closed set.
 const OTHER: &str = "other";
+
+/// The version and the commit of this program. A build that does not set the variable is of an unknown commit.
+const BUILD: Two = [
+    ("version", env!("CARGO_PKG_VERSION")),
+    (
+        "revision",
+        match option_env!("SHINDAN_REVISION") {
+            Some(revision) => revision,
+            None => "unknown",
+        },
+    ),
+];
 
 type One = [(&'static str, &'static str); 1];
 type Two = [(&'static str, &'static str); 2];
@@ -51,6 +65,7 @@ struct Inner {
     active: Arc<Active>,
     watches: Arc<Watches>,
     parts: Arc<Parts>,
+    build: Family<Two, Gauge>,
     leading: Gauge,
     pods: Gauge,
     nodes: Gauge,
@@ -95,6 +110,7 @@ impl Metrics {
             active: active.clone(),
             watches: watches.clone(),
             parts: parts.clone(),
+            build: Family::default(),
             leading: Gauge::default(),
             pods: Gauge::default(),
             nodes: Gauge::default(),
@@ -111,11 +127,21 @@ impl Metrics {
             events_aggregated: Counter::default(),
             latency: seconds(),
         };
+        inner.build.get_or_create(&BUILD).set(1);
         inner.register();
         inner.registry.register_collector(Box::new(active));
         inner.registry.register_collector(Box::new(watches));
         inner.registry.register_collector(Box::new(parts));
         Self(Arc::new(inner))
+    }
+
+    /// Encodes all metrics in a format.
+    pub fn encode_as(&self, format: Format) -> Result<String, fmt::Error> {
+        let text = self.encode()?;
+        Ok(match format {
+            Format::OpenMetrics => text,
+            Format::Text => format::to_text(&text),
+        })
     }
 
     /// Encodes all metrics in the `OpenMetrics` text format.
@@ -208,6 +234,7 @@ impl Metrics {
 impl Inner {
     fn register(&mut self) {
         let r = &mut self.registry;
+        r.register("build_info", "1, with the version and the commit of this program", self.build.clone());
         r.register(
             "leader",
             "1 if this replica is the leader, which writes; 0 if it is a standby",
@@ -268,6 +295,18 @@ mod tests {
         ] {
             assert!(text.contains(expected), "no {expected} in\n{text}");
         }
+    }
+
+    #[test]
+    fn the_build_is_named_from_the_start() {
+        let text = Metrics::new().encode_as(Format::Text).unwrap();
+        let line = text.lines().find(|line| line.starts_with("shindan_build_info{")).unwrap();
+        let (labels, value) = line.rsplit_once(' ').unwrap();
+        assert!(labels.contains(concat!("version=\"", env!("CARGO_PKG_VERSION"), "\"")), "{labels}");
+        let (_, revision) = labels.split_once("revision=\"").unwrap();
+        let revision = revision.strip_suffix("\"}").unwrap();
+        assert!(revision == "unknown" || revision.len() == 40, "{labels}");
+        assert_eq!(value, "1");
     }
 
     #[test]

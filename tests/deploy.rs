@@ -11,6 +11,9 @@ use serde_json::Value;
 use shindan::cluster::access::{ACCESS, ANNOTATE, Access, LEASE, NETWORK, NODE_EVENTS, PREVIOUS_LOGS};
 use shindan::cluster::lease;
 
+#[path = "deploy/policy.rs"]
+mod policy;
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
 }
@@ -303,6 +306,7 @@ fn annotations_need_a_flag_and_a_separate_role() {
     let subjects = &find(&with, "ClusterRoleBinding", "shindan")["subjects"];
     assert_eq!(&find(&with, "ClusterRoleBinding", "shindan-annotate")["subjects"], subjects);
     assert!(!installed().keys().any(|(_, name)| name == "shindan-annotate"));
+    find(&with, "ValidatingAdmissionPolicy", "shindan-annotate");
 
     let there = documents(&rendered("deploy/namespace/annotate"));
     assert_eq!(find(&there, "Role", "shindan-annotate")["rules"], role["rules"]);

@@ -20,6 +20,8 @@ mod chart;
 mod commands;
 #[path = "docs/links.rs"]
 mod links;
+#[path = "docs/olm.rs"]
+mod olm;
 #[path = "support/pages.rs"]
 mod pages;
 #[path = "docs/reference.rs"]
@@ -66,7 +68,7 @@ fn holds(path: &str, made: &str) {
 fn the_definitions_of_the_resources_are_up_to_date() {
     let printed = shindan(&["crd"]);
     for (kind, definition) in shindan_core::api::crds().iter().zip(printed.split_inclusive("---\n")) {
-        for folder in ["crds", "deploy/chart/shindan/crds"] {
+        for folder in ["crds", "deploy/chart/shindan/crds", "deploy/olm/manifests"] {
             holds(
                 &format!("{folder}/{}.shindan.dev.yaml", kind.spec.names.plural),
                 definition.trim_end_matches("---\n"),
@@ -96,6 +98,7 @@ fn kubectl_explain_describes_each_field() {
         for version in definition["spec"]["versions"].as_array().unwrap() {
             let schema = &version["schema"]["openAPIV3Schema"];
             assert!(schema["properties"]["status"]["properties"].is_object(), "{schema}");
+            assert!(schema["description"].as_str().is_some_and(|text| !text.is_empty()), "{kind}");
             undescribed(&kind, schema, &mut found);
         }
     }

@@ -67,6 +67,54 @@ mod tests {
         serde_json::to_value(serde_json::from_value::<T>(object.clone()).unwrap()).unwrap()
     }
 
+    fn schema(definition: &serde_json::Value) -> &serde_json::Value {
+        &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    }
+
+    /// An API server refuses a selectable field that is not a plain one, and more than eight.
+    #[test]
+    fn diagnoses_are_selected_by_plain_fields() {
+        for (kind, expected) in [
+            (DiagnosisKind::Pod, &["cause", "state", "severity", "workload.kind", "workload.name"][..]),
+            (DiagnosisKind::Workload, &["cause", "state", "severity", "workload.kind", "workload.name"]),
+            (DiagnosisKind::Node, &["cause", "state", "severity"]),
+        ] {
+            let definition = serde_json::to_value(crd(kind)).unwrap();
+            let fields = definition["spec"]["versions"][0]["selectableFields"].as_array().unwrap();
+            let paths: Vec<_> = fields.iter().map(|field| field["jsonPath"].as_str().unwrap()).collect();
+            let names: Vec<_> = paths.iter().map(|path| path[1..].split_once('.').unwrap().1).collect();
+            assert_eq!(names, expected, "{kind:?}");
+            for path in paths {
+                let steps = path[1..].split('.');
+                let field = steps.fold(schema(&definition), |schema, step| &schema["properties"][step]);
+                assert_eq!(field["type"], "string", "{kind:?} {path}");
+            }
+        }
+    }
+
+    #[test]
+    fn conditions_are_a_map_by_type() {
+        for definition in crds() {
+            let definition = serde_json::to_value(definition).unwrap();
+            let conditions = &schema(&definition)["properties"]["status"]["properties"]["conditions"];
+            let kind = (&conditions["x-kubernetes-list-type"], &conditions["x-kubernetes-list-map-keys"]);
+            assert_eq!(kind, (&"map".into(), &serde_json::json!(["type"])), "{}", definition["metadata"]["name"]);
+            let required = conditions["items"]["required"].as_array().unwrap();
+            assert!(required.contains(&"type".into()), "the key is required");
+        }
+    }
+
+    /// An update of the CRDs must not make stored objects invalid.
+    #[test]
+    fn no_condition_of_version_0_1_occurs_twice() {
+        let objects: Vec<serde_json::Value> = serde_saphyr::from_str(OBJECTS_OF_0_1).unwrap();
+        for object in &objects {
+            let conditions = object["status"]["conditions"].as_array().unwrap();
+            let types: std::collections::BTreeSet<_> = conditions.iter().map(|c| c["type"].as_str().unwrap()).collect();
+            assert_eq!(types.len(), conditions.len(), "{object}");
+        }
+    }
+
     #[test]
     fn objects_of_version_0_1_are_read_and_written_without_a_change() {
         let objects: Vec<serde_json::Value> = serde_saphyr::from_str(OBJECTS_OF_0_1).unwrap();

@@ -162,6 +162,10 @@ fn the_account_can_be_another_one() {
         let subjects = json!([{"kind": "ServiceAccount", "name": "robot", "namespace": "shindan-system"}]);
         assert_eq!(account[name]["subjects"], subjects, "{name}");
     }
+    let annotating = rendered(&[r#"serviceAccount={"name":"robot"}"#, r#"annotate=["pods"]"#]);
+    let condition = &annotating["ValidatingAdmissionPolicy /shindan-annotate"]["spec"]["matchConditions"][0];
+    let operator = r#"request.userInfo.username == "system:serviceaccount:shindan-system:robot""#;
+    assert_eq!(condition["expression"], operator);
     for name in ["FlowSchema /shindan", "FlowSchema /shindan-leader-election"] {
         let subject = &account[name]["spec"]["rules"][0]["subjects"][0]["serviceAccount"]["name"];
         assert_eq!(subject, "robot", "{name}");

@@ -115,6 +115,9 @@ fn permissions_follow_the_values() {
     let rules = &annotated["Role team-a/shindan-annotate"]["rules"];
     assert!(!rules.to_string().contains("pods") && rules.to_string().contains("cronjobs"), "{rules}");
     assert_eq!(annotated["RoleBinding team-a/shindan-annotate"]["roleRef"]["name"], "shindan-annotate");
+    let variables = &annotated["ValidatingAdmissionPolicy /shindan-annotate"]["spec"]["variables"];
+    let workloads = r#"["deployments", "statefulsets", "daemonsets", "jobs", "cronjobs"]"#;
+    assert_eq!(variables[0], json!({"name": "annotated", "expression": workloads}));
     let env =
         json!([{"name": "SHINDAN_NAMESPACES", "value": "team-a,team-b"}, {"name": "SHINDAN_NODES", "value": "false"}]);
     assert_eq!(container(&namespaced)["env"], env);

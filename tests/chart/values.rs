@@ -138,7 +138,9 @@ fn values_of_the_pod_reach_it() {
 #[test]
 fn objects_that_are_turned_off_are_absent() {
     let all = every();
-    for gone in ["PriorityClass", "FlowSchema", "PriorityLevelConfiguration", "ServiceAccount"] {
+    for gone in
+        ["PriorityClass", "FlowSchema", "PriorityLevelConfiguration", "ServiceAccount", "ValidatingAdmissionPolicy"]
+    {
         assert!(!all.keys().any(|name| name.starts_with(gone)), "{gone}");
     }
     assert!(!all.keys().any(|name| name.ends_with("-reader")));

@@ -38,6 +38,11 @@ fn kind_of(out: &mut String, spec: &Value, version: &Value) {
         names["shortNames"].as_array().into_iter().flatten().map(text).collect::<Vec<_>>().join("`, `"),
     )
     .unwrap();
+    let selectable = version["selectableFields"].as_array().into_iter().flatten();
+    let paths: Vec<_> = selectable.map(|field| text(&field["jsonPath"]).trim_start_matches('.').to_owned()).collect();
+    if !paths.is_empty() {
+        writeln!(out, "Field selectors: `{}`.\n", paths.join("`, `")).unwrap();
+    }
     writeln!(out, "| field | type | required | meaning |\n|---|---|---|---|").unwrap();
     for part in ["spec", "status"] {
         rows(out, part, &schema["properties"][part], is_required(schema, part));

@@ -1,10 +1,20 @@
 //! Failing objects are annotated with their diagnosis, with the permissions of deploy/components/annotate, and no pod is
-//! replaced by that.
+//! replaced by that. The API server rejects everything else that the operator's account changes.
 
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, StatefulSet};
+use k8s_openapi::api::batch::v1::{CronJob, Job};
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams};
+use kube::{Client, Config};
+use serde_json::{Value, json};
 use shindan_core::facts::DIAGNOSIS;
 
 use crate::operator::roll_out;
-use crate::support::{KUBELET, SOON, Space, alone, ensure, eventually, kubectl, metrics, status, sum, try_kubectl};
+use crate::support::{
+    KUBELET, SOON, Space, alone, client, ensure, eventually, kubectl, metrics, status, sum, try_kubectl,
+};
+
+const ACCOUNT: &str = "system:serviceaccount:shindan-system:shindan";
 
 const WEB: &str = r"
 apiVersion: apps/v1
@@ -90,7 +100,8 @@ impl Drop for Annotating {
     fn drop(&mut self) {
         // Removes the flag before the permission, so that no request of the operator is refused.
         roll_out("test-cluster");
-        kubectl(&["delete", "clusterrole,clusterrolebinding", "shindan-annotate", "--ignore-not-found"]);
+        let kinds = "clusterrole,clusterrolebinding,validatingadmissionpolicy,validatingadmissionpolicybinding";
+        kubectl(&["delete", kinds, "shindan-annotate", "--ignore-not-found"]);
     }
 }
 
@@ -124,6 +135,56 @@ fn template(space: &Space) -> (usize, String) {
     (sets.lines().count(), annotations)
 }
 
+/// Sends a merge patch without effect (a dry run passes admission). `Err` has the reason of the API server.
+async fn patched(client: &Client, space: &Space, kind: &ApiResource, name: &str, patch: &Value) -> Result<(), String> {
+    let objects: Api<DynamicObject> = Api::namespaced_with(client.clone(), &space.name, kind);
+    let params = PatchParams { dry_run: true, ..PatchParams::default() };
+    objects.patch(name, &params, &Patch::Merge(patch)).await.map(drop).map_err(|error| error.to_string())
+}
+
+/// The policy of the component: the operator's account may change its annotation, and nothing else, of each kind.
+async fn only_the_annotation_can_be_changed(space: &Space, pod: &str) {
+    let mut config = Config::infer().await.unwrap();
+    config.auth_info.impersonate = Some(ACCOUNT.to_owned());
+    let operator = Client::try_from(config).unwrap();
+    let label = json!({"metadata": {"labels": {"stolen": "yes"}}});
+    let deployment = ApiResource::erase::<Deployment>(&());
+    eventually(SOON, "the policy is enforced", async || {
+        match patched(&operator, space, &deployment, "web", &label).await {
+            Ok(()) => Err("a label is accepted".to_owned()),
+            Err(error) => ensure(error.contains("shindan-annotate"), || error),
+        }
+    })
+    .await;
+    for (kind, name) in [
+        (&ApiResource::erase::<Pod>(&()), pod),
+        (&deployment, "web"),
+        (&ApiResource::erase::<StatefulSet>(&()), "db"),
+        (&ApiResource::erase::<DaemonSet>(&()), "agent"),
+        (&ApiResource::erase::<Job>(&()), "import"),
+        (&ApiResource::erase::<CronJob>(&()), "nightly"),
+    ] {
+        for allowed in [json!("AppError: app exits with code 3"), Value::Null] {
+            let patch = json!({"metadata": {"annotations": {DIAGNOSIS: allowed}}});
+            assert_eq!(patched(&operator, space, kind, name, &patch).await, Ok(()), "{} {patch}", kind.kind);
+        }
+        for refused in [
+            label.clone(),
+            json!({"metadata": {"annotations": {"shindan.dev/ignore": "*"}}}),
+            json!({"metadata": {"annotations": {DIAGNOSIS: "AppError: x", "team": "a"}}}),
+            json!({"metadata": {"finalizers": ["shindan.dev/keep"]}}),
+        ] {
+            let error = patched(&operator, space, kind, name, &refused).await.unwrap_err();
+            assert!(error.contains("shindan-annotate"), "{} {refused}: {error}", kind.kind);
+            assert_eq!(patched(&client(), space, kind, name, &refused).await, Ok(()), "other accounts may");
+        }
+    }
+    let image = json!({"spec": {"template": {"spec": {"containers": [
+        {"name": "app", "image": "127.0.0.1:5000/other:1", "command": ["sh"]}]}}}});
+    let error = patched(&operator, space, &deployment, "web", &image).await.unwrap_err();
+    assert!(error.contains("the operator may change no spec"), "{error}");
+}
+
 #[test]
 fn failing_objects_are_annotated_without_replacing_pods() {
     alone(async {
@@ -147,6 +208,7 @@ fn failing_objects_are_annotated_without_replacing_pods() {
         let text = carries(&space, &format!("pod/{crashing}"), "AppError").await;
         let first = status(&space.diagnosed(&crashing, "AppError", SOON).await).head.transition;
         carries(&space, "pod/config", "ConfigMapNotFound").await;
+        only_the_annotation_can_be_changed(&space, &crashing).await;
         assert_eq!(template(&space), (1, String::new()), "nothing was rolled out");
 
         // Container restarts are no transition.

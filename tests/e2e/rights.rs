@@ -57,6 +57,13 @@ fn workloads_of_each_kind_are_read() {
             ensure(missing.is_empty(), || format!("none of {missing:?}"))
         })
         .await;
+        let selected = |fields: &str| space.kubectl(&["get", "poddiagnoses", "-o", "name", "--field-selector", fields]);
+        let of_daemon_set = selected("status.cause=InvalidImageName,status.state=Active,spec.workload.kind=DaemonSet");
+        assert!(!of_daemon_set.is_empty());
+        for name in of_daemon_set.lines() {
+            assert!(name.starts_with("poddiagnosis.shindan.dev/daemonset-"), "{name}");
+        }
+        assert_eq!(selected("status.cause=InvalidImageName,spec.workload.name=other"), "");
     });
 }
 

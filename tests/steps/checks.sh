@@ -7,6 +7,7 @@ chart() {
   find_helm && cargo test --locked --features helm,page --test chart &&
     cargo test --locked --features helm,page --test docs of_helm
 }
+bundle() { find_olm_validate && olm-validate deploy/olm; }
 release() { find_helm && tests/release/check; }
 workflows() { find_actionlint && actionlint -no-color -shellcheck= -pyflakes=; }
 page() { find_chromium && cargo test --locked --features helm,page --test page; }
@@ -34,6 +35,7 @@ step "gating" gating
 step "alerts" alerts
 step "dashboard" dashboard
 step "chart" chart
+step "bundle" bundle
 step "release" release
 step "workflows" workflows
 step "page" page

@@ -167,6 +167,16 @@ find_actionlint() {
   fi
 }
 
+# olm-validate, built by tests/cluster.
+find_olm_validate() {
+  # shellcheck source=/dev/null
+  PATH=$(. "$ROOT/tests/cluster/lib/settings.sh" && echo "$OLM_VALIDATE_BIN"):$PATH
+  if [ ! -x "${PATH%%:*}/olm-validate" ]; then
+    need go "it builds olm-validate; install Go 1.26 or newer"
+    "$CLUSTER" build --olm-validate
+  fi
+}
+
 # Lua 5.1 of the machine, else from its packages.
 find_lua() {
   if ! command -v lua5.1 >/dev/null && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

@@ -9,7 +9,7 @@ format() {
 
 go_format() {
   local unformatted
-  unformatted=$(gofmt -l tests/scale/bare-go)
+  unformatted=$(gofmt -l tests/scale/bare-go tests/cluster/tools/olm-validate)
   if [ -n "$unformatted" ]; then
     echo "run gofmt -w: $unformatted" >&2
     return 1

@@ -59,6 +59,7 @@ const PLACES: &[(&str, Place)] = &[
     ("kubectl wait diagnosisrule/", Place::Nowhere("tests/e2e/rules.rs applies a rule and waits for it")),
     ("kubectl shindan certificate", Place::Nowhere("tests/e2e/custom.rs defines the kind, and runs it")),
     ("kubectl ", Place::Cluster),
+    ("opm ", Place::Nowhere("needs a registry; tests/cluster/tools/olm-validate checks the bundle")),
     ("docker ", Place::Nowhere("needs Docker; CI makes the image without it (make image)")),
     ("ln -s", Place::Nowhere("changes the reader's own PATH; the runner makes the same link in a folder of its own")),
     ("make ", Place::Nowhere("builds a cluster, or is what runs this test")),

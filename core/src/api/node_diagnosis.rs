@@ -22,6 +22,9 @@ use super::{Head, OtherFinding};
     status = "NodeDiagnosisStatus",
     derive = "PartialEq",
     doc = "Why a node is unhealthy, as diagnosed by the Shindan operator. Only the operator writes it.",
+    selectable = ".status.cause",
+    selectable = ".status.state",
+    selectable = ".status.severity",
     printcolumn(name = "Cause", type_ = "string", json_path = ".status.cause"),
     printcolumn(name = "Flapping", type_ = "string", json_path = ".status.flapping.display"),
     printcolumn(name = "Severity", type_ = "string", json_path = ".status.severity"),
@@ -41,7 +44,7 @@ pub struct NodeDiagnosisSpec {
     pub node_uid: String,
 }
 
-/// The diagnosis.
+/// The diagnosis. It has no `observedGeneration`, because each write of the operator raises the generation of the object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodeDiagnosisStatus {

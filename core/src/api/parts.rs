@@ -167,6 +167,10 @@ pub(super) fn labels_of(head: &Head, workload: Option<&WorkloadRef>) -> BTreeMap
 }
 
 /// The fields that the status of each kind has: the cause, what to do, and the lifecycle.
+///
+/// There is no `observedGeneration`. Without a status subresource each write raises `metadata.generation`, so kstatus and
+/// Argo CD, which compare the two, would report every diagnosis as in progress. The generation of the diagnosed workload
+/// does not show how current a diagnosis is either: it also depends on Pods, Events and Nodes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Head {
@@ -269,6 +273,7 @@ pub(super) fn installed(mut crd: CustomResourceDefinition) -> CustomResourceDefi
         let Some(properties) = schema.properties.as_mut() else { continue };
         for part in ["spec", "status"] {
             if let Some(part) = properties.get_mut(part) {
+                conditions_by_type(part);
                 part.x_kubernetes_map_type = Some("atomic".to_owned());
                 part.x_kubernetes_preserve_unknown_fields = Some(true);
             }
@@ -281,8 +286,20 @@ pub(super) fn installed(mut crd: CustomResourceDefinition) -> CustomResourceDefi
 pub(super) fn installed_with_status(mut crd: CustomResourceDefinition) -> CustomResourceDefinition {
     let schemas =
         crd.spec.versions.iter_mut().filter_map(|version| version.schema.as_mut()?.open_api_v3_schema.as_mut());
-    schemas.for_each(signed_formats);
+    schemas.for_each(|schema| {
+        signed_formats(schema);
+        schema.properties.iter_mut().filter_map(|parts| parts.get_mut("status")).for_each(conditions_by_type);
+    });
     crd
+}
+
+/// Makes the conditions a map by their type, as the API conventions ask: no type occurs twice, and a server-side apply
+/// merges single conditions.
+fn conditions_by_type(status: &mut JSONSchemaProps) {
+    if let Some(conditions) = status.properties.as_mut().and_then(|fields| fields.get_mut("conditions")) {
+        conditions.x_kubernetes_list_type = Some("map".to_owned());
+        conditions.x_kubernetes_list_map_keys = Some(vec!["type".to_owned()]);
+    }
 }
 
 /// Replaces unsigned formats, which Kubernetes does not support. Since 1.36 the API server warns about unknown formats.

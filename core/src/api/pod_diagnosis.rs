@@ -23,6 +23,11 @@ use super::{ContainerType, Head, OtherFinding, Root, ServiceImpact, WorkloadRef}
     status = "PodDiagnosisStatus",
     derive = "PartialEq",
     doc = "Why a pod fails, as diagnosed by the Shindan operator. Only the operator writes it.",
+    selectable = ".status.cause",
+    selectable = ".status.state",
+    selectable = ".status.severity",
+    selectable = ".spec.workload.kind",
+    selectable = ".spec.workload.name",
     printcolumn(name = "Cause", type_ = "string", json_path = ".status.cause"),
     printcolumn(name = "Container", type_ = "string", json_path = ".status.container"),
     printcolumn(name = "Severity", type_ = "string", json_path = ".status.severity"),
@@ -51,7 +56,7 @@ pub struct PodDiagnosisSpec {
     pub workload: Option<WorkloadRef>,
 }
 
-/// The diagnosis.
+/// The diagnosis. It has no `observedGeneration`, because each write of the operator raises the generation of the object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PodDiagnosisStatus {

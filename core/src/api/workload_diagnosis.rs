@@ -23,6 +23,11 @@ use super::{EndedBy, Head, Root, ServiceImpact, WorkloadRef};
     status = "WorkloadDiagnosisStatus",
     derive = "PartialEq",
     doc = "Why a workload fails, as diagnosed by the Shindan operator. Only the operator writes it.",
+    selectable = ".status.cause",
+    selectable = ".status.state",
+    selectable = ".status.severity",
+    selectable = ".spec.workload.kind",
+    selectable = ".spec.workload.name",
     printcolumn(name = "Cause", type_ = "string", json_path = ".status.cause"),
     printcolumn(name = "Problem", type_ = "string", json_path = ".status.problem"),
     printcolumn(name = "Severity", type_ = "string", json_path = ".status.severity"),
@@ -45,7 +50,7 @@ pub struct WorkloadDiagnosisSpec {
     pub workload_uid: String,
 }
 
-/// The diagnosis.
+/// The diagnosis. It has no `observedGeneration`, because each write of the operator raises the generation of the object.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkloadDiagnosisStatus {

@@ -49,6 +49,8 @@ build_amtool() {
 
 build_actionlint() { build_tool actionlint "$ACTIONLINT_BIN" "-s -w" github.com/rhysd/actionlint/cmd/actionlint; }
 
+build_olm_validate() { build_tool olm-validate "$OLM_VALIDATE_BIN" "-s -w" .; }
+
 build_otelcol() { build_tool otelcol "$OTELCOL_BIN" "-s -w" .; }
 
 build_event_exporter() {
