@@ -505,23 +505,3 @@ pub(super) fn alike<'a>(pods: &[&'a OfPod]) -> Vec<Vec<&'a OfPod>> {
     groups.sort_by_key(|pods| (pods.first().map(|pod| !is_active(pod)), std::cmp::Reverse(pods.len())));
     groups
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::cli::found::testing::failing_for_the_third_time;
-
-    #[test]
-    fn workload_that_failed_before_has_the_number_and_the_last_end() {
-        let printed = |language| {
-            let mut out = Vec::new();
-            let (now, reading) = ("2026-11-21T09:10:00Z".parse().unwrap(), Reading { detail: Detail::Short, language });
-            write(&failing_for_the_third_time(), reading, Style::plain(120, false), now, &mut out).unwrap();
-            String::from_utf8(out).unwrap()
-        };
-        let line = "3rd time in 7 days; last time ended by a rollback to revision 4, after 12 min\n";
-        assert!(printed(Language::English).contains(line), "{}", printed(Language::English));
-        let line = "7 日間で 3 回目。前回は revision 4 へのロールバックで終了 (継続時間 12 min)";
-        assert!(printed(Language::Japanese).contains(line), "{}", printed(Language::Japanese));
-    }
-}

@@ -3,6 +3,7 @@ use shindan_core::offline;
 use shindan_core::wire::Dump;
 
 use super::*;
+use crate::cli::found::testing::failing_for_the_third_time;
 
 /// A reference that is longer than a line of 60 columns.
 const IMAGE: &str =
@@ -86,4 +87,15 @@ fn ended_pods_of_a_node_are_counted() {
     found.pods.remove(0);
     let ended = printed(&found, usize::MAX, reading);
     assert_eq!(ended, "✔ Ended pods: 3 (2 Recovered, 1 Gone); -o table lists them\n");
+}
+
+#[test]
+fn workload_that_failed_before_has_the_number_and_the_last_end() {
+    for (language, line) in [
+        (Language::English, "3rd time in 7 days; last time ended by a rollback to revision 4, after 12 min\n"),
+        (Language::Japanese, "7 日間で 3 回目。前回は revision 4 へのロールバックで終了 (継続時間 12 min)"),
+    ] {
+        let text = printed(&failing_for_the_third_time(), 120, full(language));
+        assert!(text.contains(line), "{text}");
+    }
 }
