@@ -28,9 +28,14 @@ use crate::cluster::rules::{Named, Rules};
 use crate::cluster::{Scope, client, network, watch as watches};
 use crate::http::{self, Health};
 use crate::metrics::Metrics;
+use crate::notify;
+use crate::notify::send::HttpPost;
+use crate::notify::task::Notifier;
 
 /// Capacity of the channel of changes. A change of a pod holds all facts of the pod, a few kilobytes.
 const CHANGES: usize = 128;
+/// Capacity of the channel of marks. A mark that does not fit in waits in the task of notifications.
+const MARKS: usize = 32;
 /// How long the start waits for the result of the leader election.
 const ELECTION_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long the start waits for the rules of the cluster.
@@ -68,6 +73,8 @@ pub struct Settings {
     pub selection: Selection,
     /// Leader election among several replicas. `None`: this is the only replica.
     pub election: Option<Election>,
+    /// Receivers of notifications. `None`: nothing is sent.
+    pub notify: Option<notify::Settings>,
 }
 
 /// Settings of the leader election.
@@ -85,6 +92,8 @@ pub enum AppError {
     Client(#[from] ClientError),
     #[error("cannot listen on {address}: {source}. Is another process there? Pass another address with --listen")]
     Listen { address: SocketAddr, source: std::io::Error },
+    #[error("--notify: {0}")]
+    Notify(String),
     #[error("the watches have ended; this is a bug, please report it")]
     WatchesEnded,
 }
@@ -122,6 +131,10 @@ impl Cluster for Live {
 
     async fn look(&self, lookup: &Lookup) -> Result<LookupResult, LookupError> {
         self.lookup.look(lookup).await
+    }
+
+    async fn mark(&self, key: &DiagnosisKey, text: Option<&str>) -> Result<Option<Current>, PublishError> {
+        self.publisher.mark(key, text).await
     }
 
     async fn restore(&self, pages: mpsc::Sender<Restored>) {
@@ -209,8 +222,10 @@ async fn operate(
     // If this replica already leads, its first read of our objects counts for this term and is not repeated.
     let _ = tokio::time::timeout(ELECTION_TIMEOUT, leadership.known()).await;
     let restored_in = leadership.term();
+    let notifications = settings.notify.clone().map(|of| Notifications::begin(of, metrics)).transpose()?;
+    let handle = notifications.as_ref().map(|of| &of.handle);
     let touched = tokio::select! {
-        touched = restore(&mut world, &live) => touched,
+        touched = restore(&mut world, &live, handle) => touched,
         () = stopped(stop.clone()) => return Ok(()),
     };
 
@@ -234,11 +249,13 @@ async fn operate(
     });
     let engine = Engine::new(world, live, metrics.clone(), settings.pace, changes);
     let mut engine = engine.elected(leadership, restored_in);
+    let (notifications, sending) = notifications.map(Notifications::split).unzip();
+    if let Some((handle, marks)) = notifications {
+        engine = engine.notifying(handle, marks);
+    }
     engine.enqueue(touched);
     engine.run(stopped(stop.clone())).await;
-    if let Some(rules) = rules {
-        rules.abort();
-    }
+    [rules, sending].into_iter().flatten().for_each(|task| task.abort());
     if *stop.borrow() { Ok(()) } else { Err(AppError::WatchesEnded) }
 }
 
@@ -261,18 +278,44 @@ async fn follow_rules(
 }
 
 /// Restores our own objects into `world`, as an earlier run left them.
-async fn restore(world: &mut World, live: &Live) -> Touched {
+async fn restore(world: &mut World, live: &Live, notifications: Option<&notify::Handle>) -> Touched {
     let (sender, mut pages) = mpsc::channel::<Restored>(1);
     let (mut touched, mut unreadable) = (Vec::new(), 0);
     let take = async {
         while let Some(page) = pages.recv().await {
             unreadable += page.unreadable.len();
+            if let Some(handle) = notifications {
+                page.notify(handle);
+            }
             touched.extend(page.into_world(world));
         }
     };
     tokio::join!(live.restore(sender), take);
     tracing::info!(objects = touched.len(), unreadable, "restored our own objects");
     touched
+}
+
+/// The task that sends notifications, and its links to the engine.
+struct Notifications {
+    handle: notify::Handle,
+    marks: mpsc::Receiver<notify::Mark>,
+    task: JoinHandle<()>,
+}
+
+impl Notifications {
+    fn begin(settings: notify::Settings, metrics: &Metrics) -> Result<Self, AppError> {
+        let names: Vec<_> = settings.receivers.iter().map(|receiver| receiver.name).collect();
+        tracing::info!(receivers = names.join(","), "sending notifications of incidents");
+        let post = HttpPost::new(&settings).map_err(AppError::Notify)?;
+        let (sender, marks) = mpsc::channel(MARKS);
+        let handle = notify::Handle::default();
+        let notifier = Notifier::new(settings, handle.clone(), post, metrics.clone(), sender);
+        Ok(Self { handle, marks, task: tokio::spawn(notifier.run()) })
+    }
+
+    fn split(self) -> ((notify::Handle, mpsc::Receiver<notify::Mark>), JoinHandle<()>) {
+        ((self.handle, self.marks), self.task)
+    }
 }
 
 /// The task of this replica that takes part in the leader election.

@@ -287,6 +287,10 @@ pub struct RunArgs {
     /// (deploy/components/annotate). May be repeated or separated by commas
     #[arg(long, env = "SHINDAN_ANNOTATE", value_name = "WHAT", value_delimiter = ',')]
     pub annotate: Vec<Annotated>,
+    /// A YAML file with the receivers of notifications about incidents (Slack, Teams, Discord, PagerDuty, Opsgenie, Alertmanager,
+    /// webhook) and the routes to them (docs/notifications.md). It is read once, at the start [default: nothing is sent]
+    #[arg(long, env = "SHINDAN_NOTIFY", value_name = "FILE")]
+    pub notify: Option<PathBuf>,
     /// The language of summaries, remedies and Events
     #[arg(long, env = "SHINDAN_LANG", value_name = "LANG", default_value = "en")]
     pub lang: Lang,

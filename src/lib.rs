@@ -9,4 +9,5 @@ pub mod cluster;
 pub mod config;
 pub mod http;
 pub mod metrics;
+pub mod notify;
 pub mod telemetry;

@@ -81,6 +81,10 @@ struct Inner {
     events_lost: Counter,
     events_aggregated: Counter,
     latency: Histogram,
+    notifications: Family<One, Counter>,
+    notification_failures: Family<Two, Counter>,
+    notifications_dropped: Family<One, Counter>,
+    notifications_pending: Family<One, Gauge>,
 }
 
 impl fmt::Debug for Metrics {
@@ -126,6 +130,10 @@ impl Metrics {
             events_lost: Counter::default(),
             events_aggregated: Counter::default(),
             latency: seconds(),
+            notifications: Family::default(),
+            notification_failures: Family::default(),
+            notifications_dropped: Family::default(),
+            notifications_pending: Family::default(),
         };
         inner.build.get_or_create(&BUILD).set(1);
         inner.register();
@@ -229,6 +237,25 @@ impl Metrics {
     pub(crate) fn posted_event(&self, result: &'static str) {
         self.0.events.get_or_create(&[("result", result)]).inc();
     }
+
+    /// Counts a message that a receiver accepted. Names of receivers come from the file of `--notify`.
+    pub(crate) fn sent_notification(&self, receiver: &'static str) {
+        self.0.notifications.get_or_create(&[("receiver", receiver)]).inc();
+    }
+
+    pub(crate) fn failed_notification(&self, receiver: &'static str, reason: &'static str) {
+        self.0.notification_failures.get_or_create(&[("receiver", receiver), ("reason", reason)]).inc();
+    }
+
+    /// Counts incidents that are not reported to a receiver.
+    pub(crate) fn dropped_notifications(&self, receiver: &'static str, incidents: u64) {
+        self.0.notifications_dropped.get_or_create(&[("receiver", receiver)]).inc_by(incidents);
+    }
+
+    /// Sets the number of incidents whose present state a receiver does not know.
+    pub(crate) fn set_pending_notifications(&self, receiver: &'static str, incidents: usize) {
+        self.0.notifications_pending.get_or_create(&[("receiver", receiver)]).set(whole(incidents));
+    }
 }
 
 impl Inner {
@@ -264,6 +291,18 @@ impl Inner {
             Unit::Seconds,
             self.latency.clone(),
         );
+        self.register_notifications();
+    }
+
+    fn register_notifications(&mut self) {
+        let r = &mut self.registry;
+        r.register("notifications_sent", "Messages that a receiver accepted", self.notifications.clone());
+        let help = "Tries to send a message that failed, by reason";
+        r.register("notification_failures", help, self.notification_failures.clone());
+        let help = "Incidents that were not reported to a receiver: it rejected the message, or has too many";
+        r.register("notifications_dropped", help, self.notifications_dropped.clone());
+        let help = "Incidents whose present state a receiver does not know yet";
+        r.register("notifications_pending", help, self.notifications_pending.clone());
     }
 }
 
@@ -340,6 +379,10 @@ mod tests {
         metrics.wrote("apply", "200", Duration::ZERO);
         metrics.record_lookup("Services", "found", Duration::ZERO);
         metrics.posted_event("posted");
+        metrics.sent_notification("chat");
+        metrics.failed_notification("chat", "timeout");
+        metrics.dropped_notifications("chat", 1);
+        metrics.set_pending_notifications("chat", 0);
         metrics.watch(Source::Pods, "pods").failed("timeout");
         metrics.watch(Source::Pods, "pods").listed();
         let text = metrics.encode().unwrap();

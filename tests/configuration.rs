@@ -44,6 +44,21 @@ fn refused(text: &str) -> String {
 }
 
 #[test]
+fn the_operator_does_not_start_with_a_wrong_file_of_notifications() {
+    let folder = with_file("receivers:\n- name: chat\n  slak: {urlFile: url}\n");
+    let error = stderr(&run(&folder, &["--notify=s.yaml"], &[]));
+    assert!(error.contains("s.yaml: ") && error.contains("slak") && error.contains("line 3"), "{error}");
+    let folder = with_file("receivers: [{name: chat, slack: {urlFile: url}}]");
+    let error = stderr(&run(&folder, &[], &[("SHINDAN_NOTIFY", "s.yaml")]));
+    assert!(error.contains("receiver chat: cannot read url: "), "{error}");
+    fs::write(folder.path().join("url"), "http://hooks.example.com/hunter2").unwrap();
+    let error = stderr(&run(&folder, &["--notify=s.yaml"], &[]));
+    assert!(error.contains("receiver chat: url: must begin with https://") && !error.contains("hunter2"), "{error}");
+    let error = stderr(&run(&folder, &["--notify=none.yaml"], &[]));
+    assert!(error.contains("cannot read the file of --notify, none.yaml"), "{error}");
+}
+
+#[test]
 fn flags_override_variables_and_variables_override_the_file() {
     let folder = with_file(
         "apiVersion: config.shindan.dev/v1alpha1

@@ -294,6 +294,41 @@ fn network_needs_its_component() {
     assert!(!installed().keys().any(|(_, name)| name == "shindan-network"));
 }
 
+/// The default installation sends nothing; the component mounts a Secret and grants no permission.
+#[test]
+fn notifications_need_their_component() {
+    let folder = tempfile::TempDir::new().unwrap();
+    for name in ["deploy", "crds"] {
+        let copied = Command::new("cp").arg("-r").arg(root().join(name)).arg(folder.path()).status().unwrap();
+        assert!(copied.success());
+    }
+    let mine = folder.path().join("deploy/overlays/mine");
+    fs::create_dir(&mine).unwrap();
+    let text = "resources: [../../base]\ncomponents: [../../components/notify]\n";
+    fs::write(mine.join("kustomization.yaml"), text).unwrap();
+    let built = Command::new("kubectl").arg("kustomize").arg(&mine).output().unwrap();
+    assert!(built.status.success(), "{built:?}");
+    let with = documents(&String::from_utf8(built.stdout).unwrap());
+    let pod = &find(&with, "Deployment", "shindan")["spec"]["template"]["spec"];
+    let container = &pod["containers"][0];
+    assert!(container["args"].to_string().contains("--notify=/etc/shindan/notify/notify.yaml"));
+    assert_eq!(pod["volumes"][1]["secret"]["secretName"], "shindan-notify");
+    let mounts: Vec<_> =
+        container["volumeMounts"].as_array().unwrap().iter().map(|mount| &mount["mountPath"]).collect();
+    assert_eq!(mounts, ["/etc/shindan/notify", "/etc/shindan/notify-secrets"]);
+    let file = find(&with, "ConfigMap", "shindan-notify")["data"]["notify.yaml"].as_str().unwrap();
+    let settings = shindan::notify::Settings::parse(file).unwrap();
+    let url_file = settings.receivers[0].endpoint.url_file.as_deref().unwrap();
+    assert!(url_file.starts_with("/etc/shindan/notify-secrets"), "{url_file:?}");
+    let roles = |all: &BTreeMap<(String, String), Value>| {
+        let of_roles = all.iter().filter(|((kind, _), _)| kind.ends_with("Role"));
+        of_roles.map(|(name, role)| (name.clone(), role.clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(roles(&with), roles(&installed()));
+    let default = find(&installed(), "Deployment", "shindan").to_string();
+    assert!(!default.contains("notify") && !default.contains("volumes"), "{default}");
+}
+
 /// The default installation has no permission to change pods; the component grants it, in selected namespaces only there.
 #[test]
 fn annotations_need_a_flag_and_a_separate_role() {

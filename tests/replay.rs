@@ -24,6 +24,8 @@ mod lifetime;
 mod logs;
 #[path = "replay/nodes.rs"]
 mod nodes;
+#[path = "replay/notifications.rs"]
+mod notifications;
 #[path = "replay/operator.rs"]
 mod operator;
 #[path = "replay/past_failures.rs"]

@@ -18,6 +18,7 @@ use crate::cluster::lookup::LookupError;
 use crate::cluster::publish::{Current, PublishError, Published};
 use crate::cluster::restore::Restored;
 use crate::metrics::{ActiveKey, Metrics};
+use crate::notify::{self, Mark};
 use crate::telemetry::STEPS;
 
 mod budget;
@@ -33,6 +34,14 @@ pub trait Cluster: Clone + Send + Sync + 'static {
     fn publish(&self, intent: &Intent) -> impl Future<Output = Result<Published, PublishError>> + Send;
     fn current(&self, key: &DiagnosisKey) -> impl Future<Output = Result<Option<Current>, PublishError>> + Send;
     fn look(&self, lookup: &Lookup) -> impl Future<Output = Result<LookupResult, LookupError>> + Send;
+    /// Sets or removes the annotation that notes which receivers know of an incident. `None`: the object does not exist.
+    fn mark(
+        &self,
+        _key: &DiagnosisKey,
+        _text: Option<&str>,
+    ) -> impl Future<Output = Result<Option<Current>, PublishError>> + Send {
+        std::future::ready(Ok(None))
+    }
     /// Reads all our own objects, however long it takes.
     fn restore(&self, pages: mpsc::Sender<Restored>) -> impl Future<Output = ()> + Send;
 }
@@ -95,6 +104,14 @@ pub struct Engine<C> {
     counted: Option<Instant>,
     /// Whether all sources have been listed once, and this was logged.
     in_sync: bool,
+    notifications: Option<Notifications>,
+}
+
+/// The link to the task that sends notifications.
+#[derive(Debug)]
+struct Notifications {
+    handle: notify::Handle,
+    marks: mpsc::Receiver<Mark>,
 }
 
 /// Source of the wall-clock time.
@@ -107,6 +124,7 @@ enum Purpose {
     Reread { subject: Subject },
     Look { lookup: Lookup },
     PostEvent,
+    Mark { key: DiagnosisKey },
     BecomeLeader,
 }
 
@@ -116,6 +134,7 @@ enum Done {
     Reread { subject: Subject, key: DiagnosisKey, result: Result<Option<Current>, PublishError> },
     LookupResult { lookup: Lookup, result: Result<LookupResult, LookupError> },
     PostedEvent { key: DiagnosisKey, transition: u32, lost: bool },
+    Marked { key: DiagnosisKey, current: Option<Current> },
     ObjectsRead { term: u64 },
 }
 
@@ -149,7 +168,57 @@ impl<C: Cluster> Engine<C> {
             started: monotonic(),
             counted: None,
             in_sync: false,
+            notifications: None,
         }
+    }
+
+    /// Hands acknowledged diagnoses to `handle`, and writes its marks. Called after [`Self::elected`].
+    #[must_use]
+    pub fn notifying(mut self, handle: notify::Handle, marks: mpsc::Receiver<Mark>) -> Self {
+        if self.leads() {
+            handle.leads(true);
+        } else {
+            handle.reset();
+        }
+        self.notifications = Some(Notifications { handle, marks });
+        self
+    }
+
+    fn notify(&self, news: impl FnOnce(&notify::Handle)) {
+        if let Some(notifications) = &self.notifications {
+            news(&notifications.handle);
+        }
+    }
+
+    /// The next mark to write. Pending forever if nothing is notified.
+    async fn next_mark(notifications: &mut Option<Notifications>) -> Mark {
+        if let Some(notifications) = notifications
+            && let Some(mark) = notifications.marks.recv().await
+        {
+            return mark;
+        }
+        std::future::pending().await
+    }
+
+    /// Writes a mark. If it fails repeatedly, a restart of the operator may repeat the message.
+    fn mark(&mut self, Mark { key, text }: Mark) {
+        const PAUSES: [u64; 3] = [0, 2, 10];
+        if !self.leads() {
+            return;
+        }
+        let now = self.now();
+        self.world.marking(&key, now);
+        let cluster = self.cluster.clone();
+        self.spawn(Purpose::Mark { key: key.clone() }, async move {
+            for pause in PAUSES {
+                tokio::time::sleep(Duration::from_secs(pause)).await;
+                match cluster.mark(&key, text.as_deref()).await {
+                    Ok(current) => return Done::Marked { key, current },
+                    Err(error) => tracing::debug!(object = %key, %error, "could not note what was sent"),
+                }
+            }
+            Done::Marked { key, current: None }
+        });
     }
 
     /// Reads the time of day from `clock`, for tests.
@@ -208,6 +277,7 @@ impl<C: Cluster> Engine<C> {
             },
             Some(joined) = self.tasks.join_next_with_id() => self.joined(joined),
             page = Self::page(&mut self.role) => self.restore(page),
+            mark = Self::next_mark(&mut self.notifications) => self.mark(mark),
             () = self.leadership.changed() => {}
             () = tokio::time::sleep_until(wake) => {}
         }
@@ -339,6 +409,7 @@ impl<C: Cluster> Engine<C> {
                 self.enqueue(touched);
             }
             Purpose::PostEvent => self.metrics.lost_events(1),
+            Purpose::Mark { key } => self.marked(&key, None),
             // Step down as after a lost election. The next turn tries again.
             Purpose::BecomeLeader => self.step_down(),
         }
@@ -374,8 +445,14 @@ impl<C: Cluster> Engine<C> {
             }
             Done::PostedEvent { lost: true, .. } => self.metrics.lost_events(1),
             Done::PostedEvent { key, transition, lost: false } => self.world.reported.announced(&key, transition),
+            Done::Marked { key, current } => self.marked(&key, current),
             Done::ObjectsRead { term } => self.objects_read(term),
         }
+    }
+
+    fn marked(&mut self, key: &DiagnosisKey, current: Option<Current>) {
+        let touched = self.world.marked(key, current.map(|current| current.resource_version));
+        self.enqueue(touched);
     }
 
     fn written(&mut self, subject: &Subject, intent: Intent, published: &Published) {
@@ -385,6 +462,7 @@ impl<C: Cluster> Engine<C> {
         match intent {
             Intent::Apply(write) => {
                 self.log(&write);
+                self.notify(|handle| handle.written(&write.key, &write.object));
                 let now = self.now();
                 let (uid, resource_version) = (published.uid.clone(), published.resource_version.clone());
                 let touched = self.world.acknowledged(&write, uid, resource_version, now);
@@ -396,6 +474,7 @@ impl<C: Cluster> Engine<C> {
                 if matches!(subject, Subject::UnknownObject(_)) {
                     tracing::warn!(object = %key, "removed a diagnosis that this operator has not written");
                 }
+                self.notify(|handle| handle.removed(&key));
                 let touched = self.world.removed(&key);
                 self.enqueue(touched);
             }
@@ -500,6 +579,7 @@ impl<C: Cluster> Engine<C> {
             (PublishError::NamespaceGone, object) => {
                 // The pods, our objects and the Events of the namespace are deleted with it.
                 if let Some(key) = object {
+                    self.notify(|handle| handle.removed(&key));
                     self.world.namespace_gone(&key, now);
                 }
                 if let Intent::Announce(announcement) = intent {

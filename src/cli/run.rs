@@ -10,6 +10,7 @@ use crate::cluster::Scope;
 use crate::cluster::client::Target;
 use crate::cluster::lease::Timing;
 use crate::config::{ElectionArgs, LogForm, RunArgs, Seconds, file};
+use crate::notify;
 use crate::telemetry::{self, LogFormat};
 
 pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
@@ -21,6 +22,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
     for note in variables::misspelt() {
         tracing::warn!("{note}");
     }
+    let notify = args.notify.as_deref().map(notify::Settings::read).transpose().map_err(anyhow::Error::msg)?;
     file::log_settings(&args);
     let annotate = args.annotate();
     let settings = Settings {
@@ -42,6 +44,7 @@ pub(super) fn run(args: RunArgs) -> anyhow::Result<Ending> {
         previous_logs: args.previous_logs,
         annotate,
         election: election(&args.election),
+        notify,
     };
     // One thread is enough: only the engine decides, and further threads would mostly wake each other.
     let runtime =

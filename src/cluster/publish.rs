@@ -31,6 +31,8 @@ use crate::telemetry::STEPS;
 const LIMIT: Duration = Duration::from_secs(15);
 /// How long /readyz reports a denied write. This is longer than the pause between two tries.
 const REFUSED: Duration = Duration::from_secs(600);
+/// Annotation of our objects: which receivers of `--notify` know of the incident.
+pub const NOTIFIED: &str = "shindan.dev/notified";
 /// Accept header that requests only the metadata: nothing but uid and resourceVersion is read from the response.
 const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
@@ -133,6 +135,19 @@ impl Publisher {
             Ok(reply) => {
                 Ok(Some(Current { uid: reply.metadata.uid, resource_version: reply.metadata.resource_version }))
             }
+            Err(failure) if failure.is_not_found() => Ok(None),
+            Err(failure) => Err(failure.into()),
+        }
+    }
+
+    /// Sets or removes our annotation on one of our objects. It is a merge patch, so that later applies keep it. `None`: the
+    /// object does not exist.
+    pub async fn mark(&self, key: &DiagnosisKey, text: Option<&str>) -> Result<Option<Current>, PublishError> {
+        let body = serde_json::json!({"metadata": {"annotations": {NOTIFIED: text}}});
+        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        let request = objects(key).patch_metadata(&key.object.name, &params, &Patch::Merge(&body));
+        match self.noted(writing(key.kind), self.send::<Reply>("mark", request).await) {
+            Ok(Reply { metadata: ReplyMeta { uid, resource_version } }) => Ok(Some(Current { uid, resource_version })),
             Err(failure) if failure.is_not_found() => Ok(None),
             Err(failure) => Err(failure.into()),
         }

@@ -2,6 +2,7 @@
 //!
 //! After a restart the operator neither repeats Events nor loses the restart history.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use kube::Client;
@@ -25,8 +26,10 @@ use shindan_core::reconcile::{DiagnosisKey, Object, Record};
 use shindan_core::state::{Touched, World};
 
 use super::call::{Listed, Pages};
+use super::publish::NOTIFIED;
 use super::{Failure, Scope};
 use crate::http::Health;
+use crate::notify;
 
 /// Page size. Our objects are up to 8 KiB each.
 const OBJECTS_PAGE: u32 = 100;
@@ -44,6 +47,8 @@ pub struct Restored {
     pub records: Vec<Record>,
     /// Objects that this version cannot parse.
     pub unreadable: Vec<DiagnosisKey>,
+    /// Texts of the annotation [`NOTIFIED`].
+    pub notified: HashMap<DiagnosisKey, String>,
 }
 
 impl Restored {
@@ -54,6 +59,14 @@ impl Restored {
             DiagnosisKind::Workload => page::<WorkloadDiagnosis>(vec![serde_json::from_str(object)?]),
             DiagnosisKind::Pod => page::<PodDiagnosis>(vec![serde_json::from_str(object)?]),
         })
+    }
+
+    /// Hands the diagnoses to the notifications.
+    pub fn notify(&self, notifications: &notify::Handle) {
+        for record in &self.records {
+            let mark = self.notified.get(&record.key).map(String::as_str);
+            notifications.restored(&record.key, &record.object, mark);
+        }
     }
 
     /// Restores the objects in `world`. Returns the subjects to evaluate.
@@ -115,6 +128,7 @@ pub async fn all(client: &Client, kind: DiagnosisKind, namespace: Option<&str>) 
         while let Some(page) = pages.recv().await {
             all.records.extend(page.records);
             all.unreadable.extend(page.unreadable);
+            all.notified.extend(page.notified);
         }
         all
     };
@@ -157,7 +171,13 @@ fn page<K: Kept>(found: Vec<Found<K>>) -> Restored {
     let mut page = Restored::default();
     for object in found {
         match object {
-            Found::Stored(stored) => K::keep(*stored, &mut page),
+            Found::Stored(mut stored) => {
+                if let Some(text) = stored.notified.take() {
+                    let key = DiagnosisKey { kind: K::KIND, object: stored.key.clone() };
+                    page.notified.insert(key, text);
+                }
+                K::keep(*stored, &mut page);
+            }
             Found::Unreadable(unreadable) => page.unreadable.push(unreadable),
         }
     }
@@ -222,6 +242,7 @@ struct Read<K: Kept + ?Sized> {
     key: ObjectKey,
     uid: String,
     resource_version: String,
+    notified: Option<String>,
     spec: K::Spec,
     status: K::Status,
 }
@@ -277,6 +298,7 @@ impl<'de, K: Kept> Deserialize<'de> for Found<K> {
         let metadata = Identity::deserialize(object).unwrap_or_default().metadata;
         let key = ObjectKey::new(metadata.namespace.unwrap_or_default(), metadata.name.unwrap_or_default());
         let resource_version = metadata.resource_version.unwrap_or_default();
+        let notified = metadata.annotations.and_then(|mut all| all.remove(NOTIFIED));
         let Some(status) = lenient::status(status) else {
             tracing::warn!(
                 kind = K::KIND.as_str(),
@@ -290,6 +312,7 @@ impl<'de, K: Kept> Deserialize<'de> for Found<K> {
             key,
             uid: metadata.uid.unwrap_or_default(),
             resource_version,
+            notified,
             spec: lenient::spec(spec),
             status,
         })))

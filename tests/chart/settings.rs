@@ -11,7 +11,7 @@ use crate::{CHART, container, read, rendered, root, schema};
 
 /// Flags that are no field of `config`: the chart sets the address, the account and the Lease, and flags that need
 /// permissions have their own values.
-const NOT_CONFIG: [&str; 10] = [
+const NOT_CONFIG: [&str; 11] = [
     "config",
     "kubeconfig",
     "context",
@@ -20,6 +20,7 @@ const NOT_CONFIG: [&str; 10] = [
     "network",
     "previous-logs",
     "annotate",
+    "notify",
     "leader-elect",
     "leader-elect-resource-namespace",
 ];
@@ -140,6 +141,7 @@ fn the_chart_knows_what_sets_each_flag() {
         let by = match flag {
             "config" | "kubeconfig" | "context" | "leader-elect-resource-namespace" => continue,
             "leader-elect" => "the chart".to_owned(),
+            "notify" => "notify.config".to_owned(),
             _ if own.contains(&flag) => camel(flag),
             _ => format!("config.{}", camel(flag)),
         };

@@ -101,7 +101,9 @@ fn values_of_the_pod_reach_it() {
         "tolerations": [{"key": "dedicated", "operator": "Equal", "value": "ops", "effect": "NoSchedule"}],
         "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone",
             "whenUnsatisfiable": "ScheduleAnyway", "labelSelector": {"matchLabels": selector}}],
-        "volumes": [{"name": "settings", "configMap": {"name": "shindan-settings"}}],
+        "volumes": [{"name": "notify", "configMap": {"name": "diagnoses-of-shop-notify"}},
+            {"name": "notify-secrets", "secret": {"secretName": "shindan-notify"}},
+            {"name": "settings", "configMap": {"name": "shindan-settings"}}],
         "securityContext": {"runAsNonRoot": true, "runAsUser": 1000, "runAsGroup": 65532, "fsGroup": 1000,
             "supplementalGroups": [2000], "seccompProfile": {"type": "RuntimeDefault"}},
     });
@@ -116,7 +118,9 @@ fn values_of_the_pod_reach_it() {
     let expected = json!({
         "image": format!("registry.example.com/shindan@{digest}"),
         "imagePullPolicy": "Always",
-        "volumeMounts": [{"name": "settings", "mountPath": "/etc/shindan", "readOnly": true}],
+        "volumeMounts": [{"name": "notify", "mountPath": "/etc/shindan/notify", "readOnly": true},
+            {"name": "notify-secrets", "mountPath": "/etc/shindan/notify-secrets", "readOnly": true},
+            {"name": "settings", "mountPath": "/etc/shindan", "readOnly": true}],
         "resources": {"requests": {"cpu": "100m", "memory": "96Mi"}, "limits": {"cpu": 1, "memory": "512Mi"}},
         "securityContext": {"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true, "capabilities": {"drop": ["ALL"]},
             "runAsNonRoot": true, "seccompProfile": {"type": "Localhost", "localhostProfile": "shindan.json"}},
@@ -126,7 +130,10 @@ fn values_of_the_pod_reach_it() {
     }
     let args =
         ["run", "--log-format=text", "--leader-elect", "--previous-logs", "--network", "--annotate=pods,workloads"];
-    let args: Vec<_> = args.into_iter().chain(["--config=/etc/shindan/config.yaml"]).collect();
+    let args: Vec<_> = args
+        .into_iter()
+        .chain(["--notify=/etc/shindan/notify/notify.yaml", "--config=/etc/shindan/config.yaml"])
+        .collect();
     assert_eq!(container["args"], json!(args));
     let env = container["env"].as_array().unwrap();
     assert!(env.contains(&json!({"name": "RUST_LOG", "value": "debug"})));

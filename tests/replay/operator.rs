@@ -13,6 +13,9 @@ use shindan::cluster::lookup::LookupError;
 use shindan::cluster::publish::{Current, PublishError, Published};
 use shindan::cluster::restore::Restored;
 use shindan::metrics::Metrics;
+use shindan::notify::send::Post;
+use shindan::notify::task::Notifier;
+use shindan::notify::{self, Settings};
 use shindan_core::api::{
     DiagnosisKind, DiagnosisState, NodeDiagnosisStatus, PodDiagnosisSpec, PodDiagnosisStatus, WorkloadDiagnosisStatus,
 };
@@ -56,6 +59,8 @@ pub struct Server {
     pub other_diagnoses: BTreeMap<DiagnosisKey, Record>,
     /// Writes of `other_diagnoses`.
     pub other_applies: usize,
+    /// Annotations that note what the receivers of notifications know.
+    pub marks: BTreeMap<DiagnosisKey, String>,
     version: u64,
 }
 
@@ -189,10 +194,18 @@ impl Cluster for FakeCluster {
         }))
     }
 
+    async fn mark(&self, key: &DiagnosisKey, text: Option<&str>) -> Result<Option<Current>, PublishError> {
+        let mut server = self.server.write().unwrap();
+        let Some((uid, resource_version)) = server.mark(key, text) else { return Ok(None) };
+        // The watch is faster than the response.
+        self.see(Change::Object { key: key.clone(), resource_version: resource_version.clone() });
+        Ok(Some(Current { uid, resource_version }))
+    }
+
     async fn restore(&self, pages: mpsc::Sender<Restored>) {
-        let records = self.server.read().unwrap().stored();
+        let page = self.server.read().unwrap().page();
         Self::wait(&self.held_restore).await;
-        let _ = pages.send(Restored { records, unreadable: Vec::new() }).await;
+        let _ = pages.send(page).await;
     }
 }
 
@@ -252,6 +265,18 @@ impl Operator {
         engine.enqueue(touched);
         drop(context);
         Self { engine, now, cluster, metrics, election, terms: 1, runtime }
+    }
+
+    /// Sends notifications through `post`.
+    pub fn notifying(self, settings: Settings, post: impl Post) -> Self {
+        let (sender, marks) = mpsc::channel(32);
+        let handle = notify::Handle::default();
+        self.server().page().notify(&handle);
+        let notifier = Notifier::new(settings, handle.clone(), post, self.metrics.clone(), sender);
+        let context = self.runtime.enter();
+        tokio::spawn(notifier.run());
+        drop(context);
+        Self { engine: self.engine.notifying(handle, marks), ..self }
     }
 
     pub fn server(&self) -> RwLockReadGuard<'_, Server> {
@@ -499,6 +524,26 @@ impl Operator {
 }
 
 impl Server {
+    /// All diagnoses in one page.
+    fn page(&self) -> Restored {
+        Restored { records: self.stored(), notified: self.marks.clone().into_iter().collect(), ..Restored::default() }
+    }
+
+    /// Sets or removes an annotation, which changes the version and nothing else. Returns the UID and the version.
+    fn mark(&mut self, key: &DiagnosisKey, text: Option<&str>) -> Option<(String, String)> {
+        self.version_of(key)?;
+        self.version += 1;
+        match key.kind {
+            DiagnosisKind::Pod => self.objects.get_mut(&key.object)?.version = self.version,
+            _ => self.other_diagnoses.get_mut(key)?.resource_version = self.version.to_string(),
+        }
+        match text {
+            Some(text) => drop(self.marks.insert(key.clone(), text.to_owned())),
+            None => drop(self.marks.remove(key)),
+        }
+        self.version_of(key)
+    }
+
     /// The diagnoses, as they are read back.
     fn stored(&self) -> Vec<Record> {
         let pods = self.objects.iter().map(|(key, object)| {

@@ -54,6 +54,7 @@ const PLACES: &[(&str, Place)] = &[
     ("kubectl apply ", Place::DryRun),
     ("kubectl delete ", Place::DryRun),
     ("kubectl -n shindan-system set ", Place::DryRun),
+    ("kubectl -n shindan-system create secret ", Place::Nowhere("needs a webhook of the reader's own")),
     ("kubectl -n shindan-system rollout restart", Place::Nowhere("tests/e2e/operator.rs restarts it")),
     ("kubectl label namespace monitoring", Place::Nowhere("the cluster of the tests has no Prometheus of its own")),
     ("kubectl wait diagnosisrule/", Place::Nowhere("tests/e2e/rules.rs applies a rule and waits for it")),

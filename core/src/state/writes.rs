@@ -83,6 +83,18 @@ impl World {
         touched
     }
 
+    /// An annotation of ours is about to be set on one of our objects. Its new version is no external edit.
+    pub fn marking(&mut self, key: &DiagnosisKey, now: Timestamp) {
+        if !self.reported.records(key.kind).is_writing(&key.object) {
+            self.reported.begin_write(key, now);
+        }
+    }
+
+    /// The annotation of [`Self::marking`] was set, with this version of the object, or it failed.
+    pub fn marked(&mut self, key: &DiagnosisKey, resource_version: Option<String>) -> Touched {
+        self.reported.records_mut(key.kind).marked(&key.object, resource_version)
+    }
+
     /// An object was removed.
     pub fn removed(&mut self, key: &DiagnosisKey) -> Touched {
         let bearer = self.reported.annotation_of_object(key);

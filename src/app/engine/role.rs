@@ -8,6 +8,7 @@ use tokio::task::AbortHandle;
 use super::{Cluster, Done, Engine, Purpose};
 use crate::cluster::lease::Leadership;
 use crate::cluster::restore::Restored;
+use crate::notify;
 
 /// Capacity of the channel of pages while our objects are read.
 const PAGES: usize = 2;
@@ -71,12 +72,14 @@ impl<C: Cluster> Engine<C> {
         self.role = Role::Standby;
         self.outbox = Outbox::default();
         self.observed.clear();
+        self.notify(notify::Handle::reset);
         self.metrics.set_leading(false);
     }
 
     fn become_leader(&mut self, term: u64) {
         tracing::info!(term, "becoming the leader: reading existing diagnoses");
         self.outbox = Outbox::default();
+        self.notify(notify::Handle::reset);
         self.world.begin_restore();
         let (sender, pages) = mpsc::channel(PAGES);
         let cluster = self.cluster.clone();
@@ -98,6 +101,7 @@ impl<C: Cluster> Engine<C> {
     }
 
     pub(super) fn restore(&mut self, page: Restored) {
+        self.notify(|handle| page.notify(handle));
         let touched = page.into_world(&mut self.world);
         self.enqueue(touched);
     }
@@ -118,6 +122,7 @@ impl<C: Cluster> Engine<C> {
         let touched = self.world.took_over(now);
         tracing::info!(term = read_in, subjects = touched.len(), "became the leader");
         self.role = Role::Leader { term: read_in };
+        self.notify(|handle| handle.leads(true));
         self.metrics.set_leading(true);
         self.enqueue(touched);
     }

@@ -261,6 +261,15 @@ impl Records {
         self.look_again(key, again)
     }
 
+    /// The metadata of an object has a new version that is ours. Its spec and status are as before.
+    pub(in crate::state) fn marked(&mut self, key: &ObjectKey, resource_version: Option<String>) -> Touched {
+        let again = self.drift.written(key, resource_version.as_deref());
+        if let (Some(kept), Some(version)) = (self.by_key.get_mut(key), resource_version) {
+            kept.resource_version = version;
+        }
+        self.look_again(key, again)
+    }
+
     pub(in crate::state) fn remove(&mut self, key: &ObjectKey) -> Option<SummaryEntry> {
         self.drift.written(key, None);
         self.drift.forget(key);

@@ -28,6 +28,7 @@ namespaces: namespaces
 network: network
 never-ready: config.neverReady
 nodes: nodes
+notify: notify.config
 previous-logs: previousLogs
 readiness-lost: config.readinessLost
 recovered-never-started: config.recoveredNeverStarted
