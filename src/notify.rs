@@ -2,7 +2,7 @@
 //!
 //! Data flows one way. The engine hands each acknowledged diagnosis to [`Handle`], which keeps only the newest per object.
 //! [`incident`] groups diagnoses by their root, [`route`] selects the receivers, [`queue`] decides what a receiver must be
-//! sent and when, and [`format`] renders it: all four are pure. Only [`task`] and [`send`] do I/O.
+//! sent and when, and [`mod@format`] renders it: all four are pure. Only [`task`] and [`send`] do I/O.
 
 pub mod config;
 pub mod format;

@@ -10,10 +10,10 @@ use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// The input limit of these tests, and the address space of the process in KiB: the program (a debug build), the file, twice
-/// its size for objects, and buffers.
+/// The input limit of these tests, and the address space of the process in KiB: the program (80 MiB as a debug build), and
+/// 32 MiB for the file, its objects and buffers.
 const MAX_INPUT: (&str, usize) = ("1Mi", 1 << 20);
-const MEMORY: &str = "98304";
+const MEMORY: &str = "114688";
 /// CPU seconds of the process. A debug build reads 1 MiB in less than a second; with quadratic work, it would take hours.
 const CPU: &str = "20";
 

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use shindan_core::api::{DiagnosisKind, DiagnosisState, Root, Severity};
 use shindan_core::case::RootKind;
 use shindan_core::facts::{Timestamp, WorkloadKey};
-use shindan_core::reconcile::{DiagnosisKey, Object};
+use shindan_core::language::Language;
+use shindan_core::reconcile::{DiagnosisKey, Object, past_failures};
 
 use super::message::{Affected, Notice, OBJECTS_MAX};
 
@@ -30,6 +31,8 @@ pub struct Member {
     pub summary: String,
     /// Text and command of the first remedy.
     pub remedy: Option<(String, Option<String>)>,
+    /// How often a workload failed with this cause before.
+    pub recurrence: Option<String>,
     pub since: Option<Timestamp>,
     /// The last transition; of an ended diagnosis, its end.
     pub changed: Option<Timestamp>,
@@ -59,6 +62,10 @@ impl Member {
                 (status.root.clone(), name, 1)
             }
         };
+        let recurrence = match object {
+            Object::Workload(_, status) => past_failures::recurrence(status, Language::English),
+            Object::Node(..) | Object::Pod(..) => None,
+        };
         let head = object.head();
         let incident = match &root {
             Some(root) if is_everywhere(root) => format!("{}/{}", root.kind, root.name),
@@ -77,6 +84,7 @@ impl Member {
             severity: head.severity,
             summary: head.summary.clone(),
             remedy: head.remedies.first().map(|remedy| (remedy.text.clone(), remedy.command.clone())),
+            recurrence,
             since: head.first_seen,
             changed: head.last_transition,
             pods,
@@ -203,7 +211,7 @@ impl Incidents {
             pods: members.iter().map(|member| member.pods).sum(),
             since: members.iter().filter_map(|member| member.since).min(),
             remedy: first.remedy.clone(),
-            recurrence: None,
+            recurrence: first.recurrence.clone(),
             end: None,
         })
     }
@@ -244,7 +252,7 @@ pub fn restored(key: &IncidentKey, member: &Member) -> Notice {
         pods: member.pods,
         since: member.since,
         remedy: member.remedy.clone(),
-        recurrence: None,
+        recurrence: member.recurrence.clone(),
         end: (!member.is_active()).then(|| End::of(member)),
     }
 }

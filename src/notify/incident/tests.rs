@@ -23,6 +23,7 @@ pub(crate) fn member(name: &str) -> Member {
         severity: Severity::Warning,
         summary: format!("{name} exceeds its memory limit of 128Mi"),
         remedy: Some(("Raise the memory limit".to_owned(), Some(format!("kubectl set resources deployment/{name}")))),
+        recurrence: None,
         since: Some("2026-11-28T10:00:00Z".parse().unwrap()),
         changed: Some("2026-11-28T10:00:05Z".parse().unwrap()),
         pods: 2,
@@ -155,4 +156,23 @@ fn an_incident_ends_with_its_last_diagnosis_or_moves_to_another_root() {
     incidents.forget_ended(&registry);
     assert!(incidents.is_empty());
     assert_eq!(incidents.apply(Member { state: DiagnosisState::Gone, ..member("other") }, 1), [] as [IncidentKey; 0]);
+}
+
+#[test]
+fn a_failure_that_returned_states_how_often_and_what_ended_it() {
+    let spec = WorkloadDiagnosisSpec { workload: WorkloadRef::default(), workload_uid: "u".to_owned() };
+    let status: WorkloadDiagnosisStatus = serde_json::from_value(serde_json::json!({
+        "state": "Active", "severity": "Warning", "confidence": "Certain", "cause": "OOMKilled", "category": "Crash",
+        "summary": "s", "firstSeen": "2026-11-28T10:00:00Z",
+        "pastFailures": [{"cause": "OOMKilled", "startedAt": "2026-11-27T08:00:00Z", "endedAt": "2026-11-27T08:12:00Z",
+            "endedBy": "Rollback", "revision": 4}],
+    }))
+    .unwrap();
+    let key = DiagnosisKey { kind: DiagnosisKind::Workload, object: ObjectKey::new("shop", "d") };
+    let member = Member::of(&key, &Object::Workload(spec, status)).unwrap();
+    let mut incidents = Incidents::default();
+    let changed = incidents.apply(member, 1);
+    let notice = incidents.notice(&changed[0], 0).unwrap();
+    let line = "2nd time in 7 days; last time ended by a rollback to revision 4, after 12 min";
+    assert_eq!(notice.recurrence.as_deref(), Some(line));
 }
