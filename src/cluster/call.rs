@@ -105,6 +105,15 @@ impl Failure {
     }
 }
 
+/// `None` instead of the failure that the object does not exist.
+pub(super) fn found<T>(result: Result<T, Failure>) -> Result<Option<T>, Failure> {
+    match result {
+        Ok(object) => Ok(Some(object)),
+        Err(failure) if failure.is_not_found() => Ok(None),
+        Err(failure) => Err(failure),
+    }
+}
+
 /// Sends `request` and parses its JSON response, within `limit`.
 pub(super) async fn json<T: DeserializeOwned>(
     client: &Client,

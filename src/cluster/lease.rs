@@ -223,11 +223,7 @@ impl Elector {
     }
 
     async fn get(&self) -> Result<Option<Lease>, Failure> {
-        match self.send(self.leases.get(NAME, &GetParams::default())).await {
-            Ok(lease) => Ok(Some(lease)),
-            Err(failure) if failure.is_not_found() => Ok(None),
-            Err(failure) => Err(failure),
-        }
+        call::found(self.send(self.leases.get(NAME, &GetParams::default())).await)
     }
 
     async fn create(&self) -> Result<Lease, Failure> {

@@ -272,11 +272,7 @@ impl LookupClient {
     {
         let path = Request::new(K::url_path(&(), Some(&key.namespace)));
         let request = path.get(&key.name, &GetParams::default()).map_err(|e| Failure::Unreadable(e.to_string()))?;
-        match call::json(&self.client, request, REQUEST).await {
-            Ok(object) => Ok(Some(object)),
-            Err(failure) if failure.is_not_found() => Ok(None),
-            Err(failure) => Err(failure),
-        }
+        call::found(call::json(&self.client, request, REQUEST).await)
     }
 
     /// Lists a large collection page by page.

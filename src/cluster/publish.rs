@@ -93,6 +93,12 @@ struct ReplyMeta {
     resource_version: String,
 }
 
+impl From<Reply> for Current {
+    fn from(Reply { metadata: ReplyMeta { uid, resource_version } }: Reply) -> Self {
+        Self { uid, resource_version }
+    }
+}
+
 impl Publisher {
     /// A publisher. `instance` names this process in Events, usually [`Self::default_instance`].
     pub fn new(client: Client, instance: &str, leadership: Leadership, metrics: Metrics) -> Self {
@@ -131,13 +137,7 @@ impl Publisher {
     /// UID and version of an object, for the retry after a conflict. `None`: it does not exist.
     pub async fn current(&self, key: &DiagnosisKey) -> Result<Option<Current>, PublishError> {
         let request = objects(key).get_metadata(&key.object.name, &GetParams::default());
-        match self.send::<Reply>("get", request).await {
-            Ok(reply) => {
-                Ok(Some(Current { uid: reply.metadata.uid, resource_version: reply.metadata.resource_version }))
-            }
-            Err(failure) if failure.is_not_found() => Ok(None),
-            Err(failure) => Err(failure.into()),
-        }
+        Ok(call::found(self.send::<Reply>("get", request).await)?.map(Current::from))
     }
 
     /// Sets or removes our annotation on one of our objects. It is a merge patch, so that later applies keep it. `None`: the
@@ -146,11 +146,8 @@ impl Publisher {
         let body = serde_json::json!({"metadata": {"annotations": {NOTIFIED: text}}});
         let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
         let request = objects(key).patch_metadata(&key.object.name, &params, &Patch::Merge(&body));
-        match self.noted(writing(key.kind), self.send::<Reply>("mark", request).await) {
-            Ok(Reply { metadata: ReplyMeta { uid, resource_version } }) => Ok(Some(Current { uid, resource_version })),
-            Err(failure) if failure.is_not_found() => Ok(None),
-            Err(failure) => Err(failure.into()),
-        }
+        let marked = self.noted(writing(key.kind), self.send::<Reply>("mark", request).await);
+        Ok(call::found(marked)?.map(Current::from))
     }
 
     async fn apply_object(&self, write: &Write) -> Result<Published, PublishError> {

@@ -357,11 +357,8 @@ async fn metadata(client: &Client, path: String, name: &str, limit: Duration) ->
     }
     let request = Request::new(path).get_metadata(name, &GetParams::default());
     let request = request.map_err(|e| Failure::Unreadable(e.to_string()))?;
-    match call::json::<Named>(client, request, limit).await {
-        Ok(named) => Ok(Some(named.metadata)),
-        Err(failure) if failure.is_not_found() => Ok(None),
-        Err(failure) => Err(failure),
-    }
+    let found = call::found(call::json::<Named>(client, request, limit).await)?;
+    Ok(found.map(|named| named.metadata))
 }
 
 /// The keys of the objects of one of the listed kinds that match a label selector.

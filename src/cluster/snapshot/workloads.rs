@@ -50,9 +50,5 @@ pub async fn workloads(
 async fn one(client: &Client, path: String, name: &str, limit: Duration) -> Result<Option<Box<RawValue>>, Failure> {
     let request = Request::new(path).get(name, &GetParams::default());
     let request = request.map_err(|e| Failure::Unreadable(e.to_string()))?;
-    match call::json(client, request, limit).await {
-        Ok(object) => Ok(Some(object)),
-        Err(failure) if failure.is_not_found() => Ok(None),
-        Err(failure) => Err(failure),
-    }
+    call::found(call::json(client, request, limit).await)
 }
