@@ -37,11 +37,9 @@ pub trait Cluster: Clone + Send + Sync + 'static {
     /// Sets or removes the annotation that notes which receivers know of an incident. `None`: the object does not exist.
     fn mark(
         &self,
-        _key: &DiagnosisKey,
-        _text: Option<&str>,
-    ) -> impl Future<Output = Result<Option<Current>, PublishError>> + Send {
-        std::future::ready(Ok(None))
-    }
+        key: &DiagnosisKey,
+        text: Option<&str>,
+    ) -> impl Future<Output = Result<Option<Current>, PublishError>> + Send;
     /// Reads all our own objects, however long it takes.
     fn restore(&self, pages: mpsc::Sender<Restored>) -> impl Future<Output = ()> + Send;
 }

@@ -103,6 +103,10 @@ impl Cluster for FakeCluster {
         })
     }
 
+    async fn mark(&self, _: &DiagnosisKey, _: Option<&str>) -> Result<Option<Current>, PublishError> {
+        Ok(None)
+    }
+
     async fn restore(&self, _: mpsc::Sender<Restored>) {
         *self.fake.restores.lock().unwrap() += 1;
         tokio::time::sleep(Duration::from_secs(1)).await;
