@@ -209,6 +209,25 @@ async fn a_broken_path_is_not_failing_yet_within_its_grace() {
     assert_eq!((later.found.fails(), later.unready.len()), (true, 0));
 }
 
+/// Ingress shop, which leads to Service web.
+fn ingress_to_web(at: &str) -> Lists {
+    let meta = |name: &str| json!({"namespace": "shop", "name": name, "uid": name, "creationTimestamp": at});
+    vec![
+        ("ingressclasses", json!([{"metadata": {"name": "nginx", "creationTimestamp": at}}])),
+        (
+            "ingresses",
+            json!([{"metadata": meta("shop"),
+            "spec": {"ingressClassName": "nginx", "defaultBackend": {"service": {"name": "web", "port": {"number": 80}}}},
+            "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.10"}]}}}]),
+        ),
+        (
+            "services",
+            json!([{"metadata": meta("web"),
+            "spec": {"selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": 8080}]}}]),
+        ),
+    ]
+}
+
 #[tokio::test]
 async fn a_path_to_pods_that_start_is_not_failing_yet() {
     let at = "2026-11-21T08:58:00Z";
@@ -220,19 +239,8 @@ async fn a_path_to_pods_that_start_is_not_failing_yet() {
     };
     let lists = |ready: bool| -> Lists {
         let status = if ready { "True" } else { "False" };
-        vec![
-            ("ingressclasses", json!([{"metadata": {"name": "nginx", "creationTimestamp": at}}])),
-            (
-                "ingresses",
-                json!([{"metadata": meta("shop"),
-                "spec": {"ingressClassName": "nginx", "defaultBackend": {"service": {"name": "web", "port": {"number": 80}}}},
-                "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.10"}]}}}]),
-            ),
-            (
-                "services",
-                json!([{"metadata": meta("web"),
-                "spec": {"selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": 8080}]}}]),
-            ),
+        let mut all = ingress_to_web(at);
+        all.extend([
             (
                 "endpointslices",
                 json!([{"metadata": labelled("web-x", json!({"kubernetes.io/service-name": "web"})),
@@ -249,7 +257,8 @@ async fn a_path_to_pods_that_start_is_not_failing_yet() {
                     "containerStatuses": [{"name": "app", "ready": ready, "restartCount": 0,
                         "state": {"running": {"startedAt": at}}}]}}]),
             ),
-        ]
+        ]);
+        all
     };
     for (subject, expected) in
         [("ing/shop", "Ingress shop: not healthy. Seen so far: "), ("svc/web", "Service web: 0 of 1 pods ready")]
@@ -287,19 +296,8 @@ fn behind() -> Lists {
     slice["labels"] = json!({"kubernetes.io/service-name": "web"});
     let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
     let scaling = json!([{"type": "ScalingActive", "status": "True", "lastTransitionTime": at}]);
-    vec![
-        ("ingressclasses", json!([{"metadata": {"name": "nginx", "creationTimestamp": at}}])),
-        (
-            "ingresses",
-            json!([{"metadata": meta("shop"),
-            "spec": {"ingressClassName": "nginx", "defaultBackend": {"service": {"name": "web", "port": {"number": 80}}}},
-            "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.10"}]}}}]),
-        ),
-        (
-            "services",
-            json!([{"metadata": meta("web"),
-            "spec": {"selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": 8080}]}}]),
-        ),
+    let mut all = ingress_to_web(at);
+    all.extend([
         (
             "endpointslices",
             json!([{"metadata": slice, "addressType": "IPv4", "ports": [{"port": 8080}],
@@ -326,7 +324,8 @@ fn behind() -> Lists {
                 pod("db-6d4c9b7f5d-a", "db", waits)
             ]),
         ),
-    ]
+    ]);
+    all
 }
 
 #[tokio::test]
