@@ -10,6 +10,7 @@ use shindan_core::api::Severity;
 use shindan_core::case::Category;
 use shindan_core::facts::parse_duration;
 use shindan_core::message::yaml;
+use wildmatch::WildMatch;
 
 use super::route::Route;
 
@@ -285,7 +286,7 @@ impl Settings {
         }
         let mut routes: Vec<Route> = file
             .routes
-            .into_iter()
+            .iter()
             .enumerate()
             .map(|(at, entry)| route(entry, &receivers).map_err(|why| format!("routes[{at}]: {why}")))
             .collect::<Result<_, _>>()?;
@@ -352,7 +353,11 @@ fn check(kind: Kind, endpoint: &Endpoint) -> Result<(), String> {
     url.as_deref().map_or(Ok(()), |url| checked(url).map(drop).map_err(|why| format!("url: {why}")))
 }
 
-fn route(entry: RouteEntry, receivers: &[Receiver]) -> Result<Route, String> {
+fn patterns(texts: &[String]) -> Vec<WildMatch> {
+    texts.iter().map(|text| WildMatch::new(text)).collect()
+}
+
+fn route(entry: &RouteEntry, receivers: &[Receiver]) -> Result<Route, String> {
     let mut to = 0_u64;
     for name in &entry.receivers {
         let at = receivers.iter().position(|receiver| receiver.name == name.as_str());
@@ -369,9 +374,9 @@ fn route(entry: RouteEntry, receivers: &[Receiver]) -> Result<Route, String> {
     });
     Ok(Route {
         categories: categories.collect::<Result<_, _>>()?,
-        namespaces: entry.namespaces,
+        namespaces: patterns(&entry.namespaces),
         severity: entry.severity.unwrap_or(Severity::Warning),
-        workloads: entry.workloads,
+        workloads: patterns(&entry.workloads),
         receivers: to,
         goes_on: entry.goes_on,
     })

@@ -102,6 +102,11 @@ fn json(uri: Uri, body: &Value, authorization: Option<String>) -> Result<Outgoin
     Ok(Outgoing { uri, headers, body: body.to_string().into_bytes() })
 }
 
+/// The authorization with the token of a receiver.
+fn bearer(secrets: &Secrets) -> Option<String> {
+    secrets.token.as_ref().map(|token| format!("Bearer {token}"))
+}
+
 /// A path below the URL of a service.
 fn below(base: &Uri, path: &str) -> Result<Uri, Unbuildable> {
     let mut parts = base.clone().into_parts();

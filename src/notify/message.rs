@@ -72,7 +72,7 @@ pub struct Notice {
     pub since: Option<Timestamp>,
     /// Text and command.
     pub remedy: Option<(String, Option<String>)>,
-    /// How often the failure occurred before, as one line. Nothing sets it yet.
+    /// How often the failure of a workload occurred before, as one line.
     pub recurrence: Option<String>,
     pub end: Option<End>,
 }
@@ -94,13 +94,12 @@ impl Notice {
 
     /// The first line of the message.
     pub fn title(&self, change: Change, cluster: Option<&str>) -> String {
-        let cluster = cluster.map(|name| format!("[{name}] ")).unwrap_or_default();
         let word = match change {
             Change::Opened => self.severity.to_string(),
             Change::Updated => format!("{} (update)", self.severity),
             Change::Resolved => "Resolved".to_owned(),
         };
-        format!("{cluster}{word}: {}: {}{}", self.cause, self.subject(), self.extent())
+        format!("{}{word}: {}: {}{}", prefix(cluster), self.cause, self.subject(), self.extent())
     }
 
     /// Number of affected objects, if there are several.
@@ -147,12 +146,22 @@ impl Notice {
     }
 }
 
+/// Lines with their names, as text.
+pub fn joined(lines: &[(&str, String)]) -> String {
+    let line = |(name, line): &(&str, String)| if name.is_empty() { line.clone() } else { format!("{name}: {line}") };
+    lines.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn prefix(cluster: Option<&str>) -> String {
+    cluster.map(|name| format!("[{name}] ")).unwrap_or_default()
+}
+
 /// The first line of a digest.
 pub fn digest_title(incidents: &[(Change, std::sync::Arc<Notice>)], cluster: Option<&str>) -> String {
-    let cluster = cluster.map(|name| format!("[{name}] ")).unwrap_or_default();
     let ended = incidents.iter().filter(|(change, _)| *change == Change::Resolved).count();
     format!(
-        "{cluster}{} incidents in one message: {} active, {ended} resolved",
+        "{}{} incidents in one message: {} active, {ended} resolved",
+        prefix(cluster),
         incidents.len(),
         incidents.len() - ended
     )

@@ -1,6 +1,7 @@
 //! Selects the receivers of a diagnosis.
 
 use shindan_core::api::Severity;
+use wildmatch::WildMatch;
 
 use super::incident::Member;
 
@@ -8,12 +9,12 @@ use super::incident::Member;
 #[derive(Debug, Clone)]
 pub struct Route {
     /// Patterns with `*` and `?`. Nodes have no namespace, so that only an empty list or `*` matches them.
-    pub namespaces: Vec<String>,
+    pub namespaces: Vec<WildMatch>,
     /// This severity or a higher one.
     pub severity: Severity,
     pub categories: Vec<&'static str>,
     /// Patterns of `KIND/NAME`, such as `Deployment/web-*`.
-    pub workloads: Vec<String>,
+    pub workloads: Vec<WildMatch>,
     /// Bits of the receivers.
     pub receivers: u64,
     /// Whether later routes apply too.
@@ -35,8 +36,8 @@ impl Route {
     }
 
     fn matches(&self, member: &Member) -> bool {
-        let any = |patterns: &[String], text: &str| {
-            patterns.is_empty() || patterns.iter().any(|pattern| is_match(pattern, text))
+        let any = |patterns: &[WildMatch], text: &str| {
+            patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(text))
         };
         // Severities are ordered from the highest.
         member.severity <= self.severity
@@ -59,37 +60,13 @@ pub fn receivers(routes: &[Route], member: &Member) -> u64 {
     bits
 }
 
-/// Whether `text` matches a pattern in which `*` stands for any characters and `?` for one. Linear in both for one star, and
-/// bounded by their product.
-fn is_match(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
-    let (mut p, mut t) = (0, 0);
-    let mut last_star: Option<(usize, usize)> = None;
-    while t < text.len() {
-        if pattern.get(p) == Some(&'*') {
-            last_star = Some((p, t));
-            p += 1;
-        } else if pattern.get(p).is_some_and(|c| *c == '?' || *c == text[t]) {
-            p += 1;
-            t += 1;
-        } else if let Some((star, from)) = last_star {
-            last_star = Some((star, from + 1));
-            p = star + 1;
-            t = from + 1;
-        } else {
-            return false;
-        }
-    }
-    pattern[p..].iter().all(|c| *c == '*')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::notify::incident::tests::member;
 
     fn route(namespaces: &[&str], receivers: u64) -> Route {
-        let namespaces = namespaces.iter().map(|text| (*text).to_owned()).collect();
+        let namespaces = namespaces.iter().map(|text| WildMatch::new(text)).collect();
         Route { namespaces, receivers, ..Route::to_all(1) }
     }
 
@@ -109,7 +86,7 @@ mod tests {
         let only = Route {
             severity: Severity::Critical,
             categories: vec!["Image"],
-            workloads: vec!["Deployment/w?b".to_owned()],
+            workloads: vec![WildMatch::new("Deployment/w?b")],
             ..route(&["*"], 1)
         };
         let fits = Member { severity: Severity::Critical, category: "Image".to_owned(), ..member("web") };
@@ -135,7 +112,7 @@ mod tests {
             ("a*b*c", "a-c-b", false),
             ("?", "", false),
         ] {
-            assert_eq!(is_match(pattern, text), matches, "{pattern} {text}");
+            assert_eq!(WildMatch::new(pattern).matches(text), matches, "{pattern} {text}");
         }
     }
 }

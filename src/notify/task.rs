@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::Instant;
 
-use super::config::Settings;
+use super::config::{Receiver, Settings};
 use super::handle::{Handle, Inbox, Mark, News};
 use super::incident::{self, IncidentKey, Incidents, Member};
 use super::queue::{Limits, Queue, Reported};
@@ -94,16 +94,14 @@ impl<P: Post> Notifier<P> {
         self.incidents = Incidents::default();
         self.bearers.clear();
         self.unmarked.clear();
-        let limits = |per_minute, style| Limits {
-            group_wait: self.settings.group_wait,
-            update_interval: self.settings.update_interval,
-            per_minute,
-            style,
+        let Settings { group_wait, update_interval, .. } = self.settings;
+        let limits = |receiver: &Receiver| Limits {
+            group_wait,
+            update_interval,
+            per_minute: receiver.messages_per_minute,
+            style: receiver.kind.style(),
         };
-        let queue = |receiver: &super::config::Receiver| {
-            Queue::new(limits(receiver.messages_per_minute, receiver.kind.style()))
-        };
-        self.queues = self.settings.receivers.iter().map(queue).collect();
+        self.queues = self.settings.receivers.iter().map(|receiver| Queue::new(limits(receiver))).collect();
     }
 
     fn absorb(&mut self, now: Instant) {
@@ -257,7 +255,7 @@ impl<P: Post> Notifier<P> {
                 .iter()
                 .filter(|(_, of)| *of == key)
                 .map(|(incident, _)| {
-                    let reported = |(queue, receiver): (&Queue, &super::config::Receiver)| {
+                    let reported = |(queue, receiver): (&Queue, &Receiver)| {
                         Some((receiver.name.to_owned(), queue.reported(incident)?.clone()))
                     };
                     let all = self.queues.iter().zip(&self.settings.receivers).filter_map(reported).collect();

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use shindan_core::facts::Timestamp;
 
-use super::{Outgoing, Unbuildable, below, incidents, json as request};
+use super::{Outgoing, Unbuildable, bearer, below, incidents, json as request};
 use crate::notify::config::Secrets;
-use crate::notify::message::{Change, Notice};
+use crate::notify::message::{Change, Notice, joined};
 use crate::notify::queue::Delivery;
 
 pub(super) fn alerts(
@@ -15,8 +15,7 @@ pub(super) fn alerts(
 ) -> Result<Vec<Outgoing>, Unbuildable> {
     let (all, _) = incidents(delivery);
     let alerts: Value = all.iter().map(|(change, notice)| alert(*change, notice, cluster)).collect();
-    let authorization = secrets.token.as_ref().map(|token| format!("Bearer {token}"));
-    Ok(vec![request(below(&secrets.url, "/api/v2/alerts")?, &alerts, authorization)?])
+    Ok(vec![request(below(&secrets.url, "/api/v2/alerts")?, &alerts, bearer(secrets))?])
 }
 
 /// An alert. The labels are its identity: Alertmanager ends an alert whose labels changed after `resolve_timeout`.
@@ -35,12 +34,11 @@ fn alert(change: Change, notice: &Notice, cluster: Option<&str>) -> Value {
     if let [namespace] = notice.namespaces.as_slice() {
         labels["namespace"] = namespace.as_str().into();
     }
-    let lines = notice.lines(change).into_iter().map(|(name, text)| format!("{name}: {text}"));
     let mut alert = json!({
         "labels": labels,
         "annotations": {
             "summary": notice.title(Change::Opened, None),
-            "description": lines.collect::<Vec<_>>().join("\n"),
+            "description": joined(&notice.lines(change)),
         },
     });
     if let Some(since) = notice.since {

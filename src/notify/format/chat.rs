@@ -5,7 +5,7 @@ use shindan_core::api::Severity;
 use shindan_core::message::text;
 
 use super::incidents;
-use crate::notify::message::{Change, digest_lines, digest_title};
+use crate::notify::message::{Change, digest_lines, digest_title, joined};
 use crate::notify::queue::Delivery;
 
 /// Maximum characters of a line.
@@ -30,11 +30,6 @@ fn text(delivery: &Delivery, cluster: Option<&str>) -> Text {
     Text { title, lines, severity }
 }
 
-fn joined(lines: &[(&'static str, String)], most: usize) -> String {
-    let line = |(name, line): &(&str, String)| if name.is_empty() { line.clone() } else { format!("{name}: {line}") };
-    text::cut(&lines.iter().map(line).collect::<Vec<_>>().join("\n"), most)
-}
-
 /// A message of an incoming webhook. All text is `plain_text`, in which Slack reads no markup.
 pub(super) fn slack(delivery: &Delivery, cluster: Option<&str>) -> Value {
     let Text { title, lines, .. } = text(delivery, cluster);
@@ -50,7 +45,7 @@ pub(super) fn slack(delivery: &Delivery, cluster: Option<&str>) -> Value {
         "blocks": [
             // A header takes 150 characters, and escapes count.
             {"type": "header", "text": plain(&text::cut(&title, 120))},
-            {"type": "section", "text": plain(&joined(&lines, 2500))},
+            {"type": "section", "text": plain(&text::cut(&joined(&lines), 2500))},
         ],
     })
 }
@@ -109,7 +104,7 @@ pub(super) fn discord(delivery: &Delivery, cluster: Option<&str>) -> Value {
         "allowed_mentions": {"parse": []},
         "embeds": [{
             "title": escape_discord(&text::cut(&title, 120)),
-            "description": format!("```\n{}\n```", joined(&lines, 3500).replace('`', "'")),
+            "description": format!("```\n{}\n```", text::cut(&joined(&lines), 3500).replace('`', "'")),
             "color": color,
         }],
     })

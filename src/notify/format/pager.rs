@@ -6,7 +6,7 @@ use shindan_core::message::text;
 
 use super::{Outgoing, Unbuildable, below, digest_id, incidents, json as request};
 use crate::notify::config::Secrets;
-use crate::notify::message::{Change, Notice, digest_lines, digest_title};
+use crate::notify::message::{Change, Notice, digest_lines, digest_title, joined};
 use crate::notify::queue::Delivery;
 
 /// The lines of a message as an object.
@@ -92,8 +92,7 @@ pub(super) fn opsgenie(
         }
         Some((change, notice)) => {
             let (id, title) = (notice.id(cluster), notice.title(*change, cluster));
-            let lines = notice.lines(*change).into_iter().map(|(name, text)| format!("{name}: {text}"));
-            let lines = lines.collect::<Vec<_>>().join("\n");
+            let lines = joined(&notice.lines(*change));
             match change {
                 Change::Opened => {
                     let body = json!({

@@ -1,10 +1,10 @@
 //! A webhook of your own: CloudEvents 1.0 in the structured JSON mode, signed with HMAC-SHA256.
 
 use http::header::{CONTENT_TYPE, HeaderValue};
+use ring::hmac::{self, HMAC_SHA256, Key, Tag};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
-use super::{Outgoing, SIGNATURE, Unbuildable, hash, hex, incidents, json as request};
+use super::{Outgoing, SIGNATURE, Unbuildable, bearer, hash, hex, incidents, json as request};
 use crate::notify::config::Secrets;
 use crate::notify::message::{Change, Notice};
 use crate::notify::queue::Delivery;
@@ -44,15 +44,14 @@ pub(super) fn event(
     if let Some(time) = time {
         event["time"] = time.to_string().into();
     }
-    let authorization = secrets.token.as_ref().map(|token| format!("Bearer {token}"));
-    let mut outgoing = request(secrets.url.clone(), &event, authorization)?;
+    let mut outgoing = request(secrets.url.clone(), &event, bearer(secrets))?;
     for (name, value) in &mut outgoing.headers {
         if *name == CONTENT_TYPE {
             *value = HeaderValue::from_static("application/cloudevents+json; charset=utf-8");
         }
     }
     if let Some(secret) = &secrets.secret {
-        let signature = format!("sha256={}", hex(&hmac_sha256(secret.as_bytes(), &outgoing.body)));
+        let signature = format!("sha256={}", hex(hmac_sha256(secret.as_bytes(), &outgoing.body).as_ref()));
         outgoing.headers.push((SIGNATURE, HeaderValue::try_from(signature).map_err(|_| Unbuildable)?));
     }
     Ok(vec![outgoing])
@@ -81,18 +80,8 @@ fn data(change: Change, notice: &Notice, cluster: Option<&str>) -> Value {
     })
 }
 
-/// HMAC with SHA-256 (RFC 2104).
-fn hmac_sha256(key: &[u8], message: &[u8]) -> [u8; 32] {
-    const BLOCK: usize = 64;
-    let mut block = [0_u8; BLOCK];
-    if key.len() > BLOCK {
-        block[..32].copy_from_slice(&Sha256::digest(key));
-    } else {
-        block[..key.len()].copy_from_slice(key);
-    }
-    let padded = |pad: u8| block.map(|byte| byte ^ pad);
-    let inner = Sha256::new().chain_update(padded(0x36)).chain_update(message).finalize();
-    Sha256::new().chain_update(padded(0x5c)).chain_update(inner).finalize().into()
+fn hmac_sha256(key: &[u8], message: &[u8]) -> Tag {
+    hmac::sign(&Key::new(HMAC_SHA256, key), message)
 }
 
 #[cfg(test)]
@@ -111,7 +100,7 @@ mod tests {
                 "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54",
             ),
         ] {
-            assert_eq!(hex(&hmac_sha256(&key, &message)), mac);
+            assert_eq!(hex(hmac_sha256(&key, &message).as_ref()), mac);
         }
     }
 }
