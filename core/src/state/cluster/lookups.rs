@@ -134,7 +134,14 @@ impl Lookups {
     }
 
     /// Stores a result. Returns the subjects that requested it.
+    ///
+    /// An empty log is read again soon, as after a failure: the container may have been restarted before the request, and the
+    /// log of the next run has the same line. It does not replace a log that was read before.
     pub(in crate::state) fn store(&mut self, lookup: Lookup, result: LookupResult, now: Timestamp) -> Vec<Subject> {
+        if matches!(&result, LookupResult::Log(log) if log.is_empty()) {
+            self.results.entry(lookup.clone()).or_default().result.get_or_insert(Kept::Other(result));
+            return self.failed(&lookup);
+        }
         let kept = match result {
             LookupResult::Workload(found) => {
                 Kept::Workload(found.map(|facts| self.compressor.compress(&facts.key.kind, &facts)))
@@ -356,6 +363,32 @@ mod tests {
             assert_eq!(lookups.next(&lookup(), at(0), now), Next::At(after(now, pause)));
             now = after(now, pause);
         }
+    }
+
+    #[test]
+    fn empty_log_is_read_again_soon_and_replaces_no_line() {
+        let mut lookups = Lookups::default();
+        let key = LogKey {
+            pod: crate::facts::ObjectKey::new("demo", "web"),
+            uid: "a".into(),
+            container: "app".into(),
+            exit_code: 1,
+            run: crate::facts::EndedRun { previous: true, started: None, ended: None },
+        };
+        let lookup = Lookup::Log(Box::new(key.clone()));
+        lookups.set_requests(&requester("a"), std::slice::from_ref(&lookup));
+        let mut now = at(0);
+        for pause in [20, 40, 80, 160, 300, 300] {
+            assert_eq!(lookups.next(&lookup, at(0), now), Next::Now);
+            assert_eq!(lookups.store(lookup.clone(), LookupResult::Log("".into()), now), [requester("a")]);
+            assert_eq!(lookups.log(key.clone()).as_deref(), Some(""), "nothing waits for it");
+            assert_eq!(lookups.awaited(&lookup, at(0), 10, now), None);
+            assert_eq!(lookups.next(&lookup, at(0), now), Next::At(after(now, pause)));
+            now = after(now, pause);
+        }
+        lookups.store(lookup.clone(), LookupResult::Log("address in use".into()), now);
+        lookups.store(lookup, LookupResult::Log("".into()), after(now, 300));
+        assert_eq!(lookups.log(key).as_deref(), Some("address in use"));
     }
 
     #[test]
