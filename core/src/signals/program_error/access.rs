@@ -90,6 +90,10 @@ pub(super) fn forbidden_path(line: &str) -> Option<&str> {
         "accessdenied",
         "is denied",
         "operation not permitted",
+        // PostgreSQL
+        "has wrong ownership",
+        "has invalid permissions",
+        "has group or world access",
     ];
     // Advice in the next sentence may name anything.
     let at = marks.iter().find_map(|mark| lower.find(mark))?;

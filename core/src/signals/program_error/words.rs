@@ -170,7 +170,7 @@ const REFUSALS: [&str; 14] = [
 ];
 
 /// Markers of exceptions that contain no endpoint, with the server's product (if known) and the kind of failure.
-const UNNAMED: [(&str, (&str, &str)); 19] = [
+const UNNAMED: [(&str, (&str, &str)); 20] = [
     ("timed out waiting for a node assignment", ("Kafka", "timeout")),
     ("sqlstate[hy000] [2002]", ("MySQL", "refused")),
     ("amqpconnectionerror", ("AMQP", "refused")),
@@ -180,6 +180,7 @@ const UNNAMED: [(&str, (&str, &str)); 19] = [
     ("name or service not known", ("", "nameNotFound")),
     ("name does not resolve", ("", "nameNotFound")),
     (":nxdomain", ("", "nameNotFound")),
+    ("server misbehaving", ("", "lookupFailed")),
     ("temporary failure in name resolution", ("", "lookupFailed")),
     ("unknownhostexception", ("", "nameNotFound")),
     ("[errno 111]", ("", "refused")),
@@ -340,9 +341,12 @@ pub(super) fn folder(path: &str) -> Option<&str> {
 pub(super) fn variable(line: &str) -> Option<&str> {
     const LEVELS: [&str; 12] =
         ["ERROR", "FATAL", "PANIC", "CRITICAL", "WARN", "WARNING", "INFO", "DEBUG", "EMERG", "ALERT", "SEVERE", "ENV"];
-    // Rails reads this setting from the variable.
+    // Rails and Laravel read these settings from variables.
     if line.contains("Missing `secret_key_base`") {
         return Some("SECRET_KEY_BASE");
+    }
+    if line.contains("No application encryption key has been specified") {
+        return Some("APP_KEY");
     }
     if let Some(parameter) = shell_parameter(line).or_else(|| pydantic_field(line)) {
         return Some(parameter);

@@ -4,13 +4,14 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Errors of glibc, of dlopen (Python, Node, the JVM) and of musl.
+/// Errors of glibc, of dlopen (Python, Node, the JVM), of musl and of .NET.
 static LIBRARY: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let name = r#"(?:^|[\s"'`(:])(?<name>[^\s"'`(:/]+\.so(?:\.[0-9]+)*)"#;
     let needed = r"(?: \(needed by (?<by>[^\s)]+))?";
     let version = r"version `(?<version>[A-Z]+_[0-9.]+)' not found(?: \(required by (?<of>[^\s)]+))?";
+    let icu = "find a valid (?<icu>ICU) package";
     Regex::new(&format!(
-        "{name}: cannot open shared object file|[Ll]oading shared library (?<musl>[^\\s:/]+): No such file or directory{needed}|{version}"
+        "{name}: cannot open shared object file|[Ll]oading shared library (?<musl>[^\\s:/]+): No such file or directory{needed}|{version}|{icu}"
     ))
     .ok()
 });
@@ -29,13 +30,13 @@ pub(crate) struct Missing<'l> {
 /// The library in the line. A library with a whole path is a file that a setting names, and not one that the linker
 /// searches for.
 pub(crate) fn missing(line: &str) -> Option<Missing<'_>> {
-    if !line.contains("shared ") && !line.contains(" not found") {
+    if !["shared ", " not found", " ICU "].iter().any(|word| line.contains(word)) {
         return None;
     }
     let found = LIBRARY.as_ref()?.captures(line)?;
     let part = |name: &str| found.name(name).map(|part| part.as_str());
     let is_version = found.name("version").is_some();
-    let name = part("name").or_else(|| part("musl")).or_else(|| part("version"))?;
+    let name = part("name").or_else(|| part("musl")).or_else(|| part("version")).or_else(|| part("icu"))?;
     let needed_by = part("by").or_else(|| part("of")).or_else(|| before_error(line)).unwrap_or_default();
     Some(Missing { name, needed_by: needed_by.trim_end_matches(')'), is_version })
 }
@@ -72,6 +73,10 @@ mod tests {
             (
                 "./server: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.34' not found (required by ./server)",
                 Some(("GLIBC_2.34", "./server")),
+            ),
+            (
+                "Process terminated. Couldn't find a valid ICU package installed on the system. Please install libicu (or icu-libs).",
+                Some(("ICU", "")),
             ),
             ("/opt/redis/modules/redisearch.so: cannot open shared object file: No such file or directory", None),
             ("sh: serve: not found", None),

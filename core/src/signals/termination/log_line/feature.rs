@@ -340,6 +340,8 @@ const ADVICE: &[&str] = &[
     "action:",
     "refer to ",
     "verify that ",
+    // The reason of the error above
+    "this happened because ",
     // Numbers that SqlClient prints below its stack
     "error number:",
     "clientconnectionid:",
