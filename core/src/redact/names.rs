@@ -236,6 +236,13 @@ impl Collected {
             if name.strip_prefix(owner).is_some_and(|rest| rest.starts_with('-')) {
                 self.owners.insert(name.to_owned(), owner.to_owned());
             }
+            // The Deployment of a pod whose ReplicaSet is not among the objects.
+            let hash = text(object, &["metadata", "labels", "pod-template-hash"]);
+            let deployment = owner.strip_suffix(hash).and_then(|rest| rest.strip_suffix('-'));
+            if let Some(deployment) = deployment.filter(|_| owner_kind == "ReplicaSet" && !hash.is_empty()) {
+                self.add("Deployment", deployment);
+                self.owners.insert(owner.to_owned(), deployment.to_owned());
+            }
         }
         self.add(kind, name);
         self.add("Namespace", namespace);

@@ -80,7 +80,7 @@ fn of_namespace(mut found: Found, namespace: &str) -> Found {
 
 #[tokio::test]
 async fn dump_has_the_diagnoses_of_the_cluster() {
-    let (mut checked, mut others) = (0, Vec::new());
+    let mut checked = 0;
     for (case, text, now) in fixtures() {
         let objects = objects_of(&text);
         let namespaces: BTreeSet<&str> = objects
@@ -104,17 +104,13 @@ async fn dump_has_the_diagnoses_of_the_cluster() {
             let live = question.answer(now).await.unwrap();
             assert_eq!(answer(&found), answer(&live.found), "{}", case.display());
             let replaced = dumped(&objects, &[], of, &settings(true), now).await.unwrap();
-            let is_same = without_names(&diagnosed(&replaced.document.text, now)) == whole;
-            assert_eq!(is_same, replaced.warnings.is_empty(), "{}: {:?}", case.display(), replaced.warnings);
-            if !is_same {
-                others.push(case.clone());
-            }
+            assert_eq!(replaced.warnings, [""; 0], "{}", case.display());
+            let without = without_names(&diagnosed(&replaced.document.text, now));
+            assert_eq!(without, whole, "{} with replaced names", case.display());
             checked += live.found.len();
         }
     }
     assert!(checked > 300, "{checked}");
-    // Of these the user is warned: their causes depend on the names themselves.
-    assert!(others.len() * 20 < checked, "{others:?}");
 }
 
 /// A Deployment whose pod exits, another one, and what belongs to them, with secrets.
