@@ -269,13 +269,12 @@ fn the_log_tail_is_reported_where_logs_may_be_read() {
         assert_eq!(of_log.len(), 1, "{of_log:?}");
         assert_eq!(of_log[0].value, "listen tcp :8080: bind: address already in use");
         assert!(!one_line(&found).contains("no interest"));
-        let events = eventually(SOON, "its Event", async || {
+        // The first Event may be without it: the kubelet may already have ended the next run when the log is read.
+        eventually(SOON, "an Event with the cause from the log", async || {
             let emitted = types_and_reasons(&space.our_events("listens").await);
-            ensure(!emitted.is_empty(), || "none".to_owned()).map(|()| emitted)
+            ensure(emitted.iter().any(|(_, reason)| reason == "AddressInUse"), || format!("{emitted:?}"))
         })
         .await;
-        let is_of_line = |(_, reason): &(String, String)| reason == "AddressInUse";
-        assert!(events.iter().all(is_of_line), "the first Event has the line: {events:?}");
     });
 }
 

@@ -4,7 +4,7 @@ use serde_json::json;
 use shindan::cluster::restore::Restored;
 use shindan_core::api::DiagnosisState::{Active, Gone, Recovered};
 use shindan_core::api::{DiagnosisKind, EndedBy, PastFailure, Root};
-use shindan_core::facts::{PodFacts, ReplicaSetFacts, WorkloadFacts, seconds_between};
+use shindan_core::facts::{PodFacts, ReplicaSetFacts, RevisionFacts, WorkloadFacts, seconds_between};
 use shindan_core::language::Language;
 use shindan_core::reconcile::Object;
 use shindan_core::reconcile::past_failures::recurrence;
@@ -205,43 +205,93 @@ fn a_node_that_recovers_ended_the_failure() {
     assert_eq!(end(&operator), (EndedBy::NodeRecovered, None, Some(n1)));
 }
 
+/// A workload `db` with one pod that is controlled by its revisions, `NAME:NUMBER NAME:NUMBER`, newest first.
+fn with_revisions(kind: &str, state: &str, revisions: &str) -> WorkloadFacts {
+    let object = format!(
+        "{{kind: {kind}, apiVersion: apps/v1, metadata: {{name: db, namespace: demo, uid: uid-db, generation: 1}}, spec: {{replicas: 1}}, status: {{observedGeneration: 1, {state}}}}}"
+    );
+    let mut facts = dump(&object).workloads.remove(0);
+    facts.revisions = revisions
+        .split(' ')
+        .map(|of| of.split_once(':').unwrap())
+        .map(|(name, revision)| RevisionFacts {
+            name: name.into(),
+            revision: revision.parse().unwrap(),
+            // The older ones are from before the first diagnosis.
+            created: Some(at(match name {
+                "db-1" => "08:00:00",
+                "db-2" => "08:50:00",
+                _ => "09:01:00",
+            })),
+            ..RevisionFacts::default()
+        })
+        .collect();
+    facts
+}
+
+/// The pod of `db` with the name of its template in the label `controller-revision-hash`.
+fn pod_of_revision(kind: &str, uid: &str, hash: &str, ready: bool, status: &str) -> PodFacts {
+    let ready = if ready { "'True'" } else { "'False'" };
+    dump(&format!(
+        "{{kind: Pod, metadata: {{namespace: demo, name: db-0, uid: {uid}, creationTimestamp: '2026-11-21T08:00:00Z', labels: {{controller-revision-hash: {hash}}}, ownerReferences: [{{apiVersion: apps/v1, kind: {kind}, name: db, uid: uid-db, controller: true}}]}}, spec: {{nodeName: n1, restartPolicy: Always, containers: [{{name: app, image: app:1}}]}}, status: {{phase: Running, conditions: [{{type: PodScheduled, status: 'True'}}, {{type: Ready, status: {ready}, lastTransitionTime: '2026-11-21T08:00:00Z'}}], containerStatuses: [{{name: app, {status}}}]}}}}"
+    ))
+    .pods
+    .remove(0)
+}
+
 #[test]
-fn a_stateful_set_with_an_earlier_revision_was_rolled_back() {
-    let stateful = |update: &str, revisions: &str, ready: u32| {
-        let mut db = dump(&format!(
-            "{{kind: StatefulSet, apiVersion: apps/v1, metadata: {{name: db, namespace: demo, uid: uid-db, generation: 1}}, spec: {{replicas: 1}}, status: {{observedGeneration: 1, replicas: 1, readyReplicas: {ready}, updatedReplicas: 1, currentRevision: db-1, updateRevision: {update}}}}}"
-        ));
-        let mut db = db.workloads.remove(0);
-        db.revisions = revisions
-            .split(' ')
-            .map(|of| of.split_once(':').unwrap())
-            .map(|(name, revision)| shindan_core::facts::RevisionFacts {
-                name: name.into(),
-                revision: revision.parse().unwrap(),
-                ..Default::default()
-            })
-            .collect();
-        db
+fn a_workload_with_an_earlier_revision_was_rolled_back_and_one_with_a_new_revision_rolled_out() {
+    let stateful = |update: &str, ready: u32| {
+        format!(
+            "replicas: 1, readyReplicas: {ready}, updatedReplicas: 1, currentRevision: db-1, updateRevision: {update}"
+        )
     };
-    let pod = |uid: &str, revision: &str, ready: bool, status: &str| {
-        let ready = if ready { "'True'" } else { "'False'" };
-        dump(&format!(
-            "{{kind: Pod, metadata: {{namespace: demo, name: db-0, uid: {uid}, creationTimestamp: '2026-11-21T08:00:00Z', labels: {{controller-revision-hash: {revision}}}, ownerReferences: [{{apiVersion: apps/v1, kind: StatefulSet, name: db, uid: uid-db, controller: true}}]}}, spec: {{nodeName: n1, restartPolicy: Always, containers: [{{name: app, image: app:1}}]}}, status: {{phase: Running, conditions: [{{type: PodScheduled, status: 'True'}}, {{type: Ready, status: {ready}, lastTransitionTime: '2026-11-21T08:00:00Z'}}], containerStatuses: [{{name: app, {status}}}]}}}}"
-        ))
-        .pods
-        .remove(0)
+    let daemon = |ready: u32| {
+        format!(
+            "desiredNumberScheduled: 1, currentNumberScheduled: 1, updatedNumberScheduled: 1, numberReady: {ready}, numberAvailable: {ready}, numberUnavailable: {}",
+            1 - ready
+        )
     };
-    let mut operator = Operator::idle();
-    operator.workload(&stateful("db-2", "db-2:2 db-1:1", 0));
-    let failing = pod("u1", "db-2", false, &crashed(2, 137, "OOMKilled"));
-    operator.pod(&failing);
-    operator.advance(120);
-    operator.deleted(&failing);
-    operator.pod(&pod("u2", "db-1", true, HEALTHY));
-    operator.workload(&stateful("db-1", "db-1:3 db-2:2", 1));
-    operator.advance(60);
-    let past = operator.workload_status("statefulset-db").past_failures;
-    assert_eq!(past.iter().map(|of| (of.ended_by, of.revision)).collect::<Vec<_>>(), [(EndedBy::Rollback, Some(1))]);
+    // A StatefulSet writes the name of the revision into the label of its pods, a DaemonSet its suffix. A rollback gives the
+    // old revision a new number.
+    let (back, forward) = ("db-1:3 db-2:2", "db-3:3 db-2:2");
+    for (kind, before, rolling, after, (failed, next), revisions, end) in [
+        (
+            "StatefulSet",
+            stateful("db-2", 0),
+            stateful("db-1", 0),
+            stateful("db-1", 1),
+            ("db-2", "db-1"),
+            back,
+            (EndedBy::Rollback, None),
+        ),
+        (
+            "StatefulSet",
+            stateful("db-2", 0),
+            stateful("db-3", 0),
+            stateful("db-3", 1),
+            ("db-2", "db-3"),
+            forward,
+            (EndedBy::Rollout, Some(3)),
+        ),
+        ("DaemonSet", daemon(0), daemon(0), daemon(1), ("2", "1"), back, (EndedBy::Rollback, None)),
+        ("DaemonSet", daemon(0), daemon(0), daemon(1), ("2", "3"), forward, (EndedBy::Rollout, Some(3))),
+    ] {
+        let mut operator = Operator::idle();
+        operator.workload(&with_revisions(kind, &before, "db-2:2 db-1:1"));
+        let failing = pod_of_revision(kind, "u1", failed, false, &crashed(2, 137, "OOMKilled"));
+        operator.pod(&failing);
+        operator.advance(120);
+        operator.workload(&with_revisions(kind, &rolling, revisions));
+        operator.advance(30);
+        operator.deleted(&failing);
+        operator.pod(&pod_of_revision(kind, "u2", next, true, HEALTHY));
+        operator.workload(&with_revisions(kind, &after, revisions));
+        operator.advance(60);
+        let past = operator.workload_status(&format!("{}-db", kind.to_lowercase())).past_failures;
+        let ends: Vec<_> = past.iter().map(|of| (of.ended_by, of.revision)).collect();
+        assert_eq!(ends, [end], "{kind} {next}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Diagnoses of workloads, and the aggregation of the Events of their pods.
 
 use shindan_core::api::DiagnosisState::{Active, Gone, Recovered};
-use shindan_core::api::{ContainerType, Remedy, Severity};
+use shindan_core::api::{ContainerType, EndedBy, Remedy, Severity};
 use shindan_core::facts::{
     Condition, EventFacts, Labels, Lookup, LookupResult, NodeFacts, Phase, PodFacts, ReachedFacts, ReplicaSetFacts,
     ServiceFacts, TemplateFacts, WorkloadFacts, WorkloadName,
@@ -810,7 +810,10 @@ fn a_cron_job_with_a_removed_failed_run_recovers_when_a_run_succeeds() {
     assert_eq!(operator.emitted_for_workloads(), ["Diagnosed PodFailedNoRestart"]);
     assert_eq!(operator.workload_status("cronjob-nightly").head.state, Active);
     operator.workload(&nightly("09:10:00", Some("09:11:00")));
-    assert_eq!(operator.workload_status("cronjob-nightly").head.state, Recovered);
+    let status = operator.workload_status("cronjob-nightly");
+    assert_eq!(status.head.state, Recovered);
+    let ends: Vec<EndedBy> = status.past_failures.iter().map(|of| of.ended_by).collect();
+    assert_eq!(ends, [EndedBy::RunSucceeded]);
 }
 
 #[test]

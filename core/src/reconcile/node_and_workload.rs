@@ -128,8 +128,9 @@ mod tests {
     use super::*;
     use crate::api::{
         AffectedWorkload, CauseCount, Confidence, DiagnosisKind, DiagnosisState, Evidence, Head, NodeDiagnosisSpec,
-        NodeDiagnosisStatus, OtherFinding, PodCounts, ReadyChange, Remedy, RemedyKind, ServiceImpact, Serving,
-        Severity, TemplateChange, TemplateLedger, Weight, WorkloadDiagnosisSpec, WorkloadDiagnosisStatus, WorkloadRef,
+        NodeDiagnosisStatus, OtherFinding, PastFailure, PodCounts, ReadyChange, Remedy, RemedyKind, Root,
+        ServiceImpact, Serving, Severity, TemplateChange, TemplateLedger, Weight, WorkloadDiagnosisSpec,
+        WorkloadDiagnosisStatus, WorkloadRef,
     };
     use crate::facts::ObjectKey;
     use crate::language::Language;
@@ -416,11 +417,19 @@ mod tests {
             status.serving = Some(Serving { services: (0..30).map(service).collect(), ..Serving::default() });
             let cause = |n| CauseCount { cause: "c".repeat(240), pods: n, ..CauseCount::default() };
             status.causes = (1..30).map(cause).collect();
+            let past = |n| PastFailure {
+                cause: "c".repeat(240),
+                ended_at: Some(at(n)),
+                object: Some(Root { kind: "ConfigMap".to_owned(), name: "n".repeat(250) }),
+                ..PastFailure::default()
+            };
+            status.past_failures = (0..10).rev().map(past).collect();
         });
         let write = written(planned(None, object, at(0)));
         assert!(write.object.size() <= STATUS_MAX, "{} bytes", write.object.size());
         let Object::Workload(_, status) = &write.object else { panic!("a workload") };
         assert_eq!(status.causes.first().map(|cause| cause.pods), Some(1));
+        assert_eq!(status.past_failures.first().and_then(|of| of.ended_at), Some(at(9)), "the newest is kept");
         assert!(!status.head.remedies.is_empty() && !status.head.evidence.is_empty(), "{:?}", status.head);
     }
 
