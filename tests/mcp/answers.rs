@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use http::Method;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use crate::agent::Agent;
@@ -96,6 +97,14 @@ async fn the_diagnoses_of_the_operator_are_cited() {
     for (n, mut diagnosis) in diagnosed().into_iter().enumerate() {
         diagnosis["metadata"]["uid"] = format!("d{n}").into();
         diagnosis["metadata"]["resourceVersion"] = format!("{}", 500 + n).into();
+        if diagnosis["kind"] == "WorkloadDiagnosis" {
+            let began: Timestamp = diagnosis["status"]["firstSeen"].as_str().unwrap().parse().unwrap();
+            let ago = |hours: i64| began - SignedDuration::from_hours(hours);
+            diagnosis["status"]["pastFailures"] = json!([{
+                "cause": "OOMKilled", "endedBy": "Rollback", "revision": 4,
+                "startedAt": ago(26).to_string(), "endedAt": ago(24).to_string(),
+            }]);
+        }
         objects.push(diagnosis);
     }
     // Without access to Leases, the diagnoses are trusted.
@@ -109,6 +118,10 @@ async fn the_diagnoses_of_the_operator_are_cited() {
     let sources: Vec<&Value> =
         explained["untrusted"]["evidence"].as_array().unwrap().iter().map(|of| &of["source"]).collect();
     assert!(sources.contains(&&json!("PodDiagnosis/hog-64bfb9d95f-ptppx@501")), "{sources:?}");
+    assert_eq!(
+        explained["untrusted"]["recurrence"],
+        "2nd time in 7 days; last time ended by a rollback to revision 4, after 2 h"
+    );
     assert!(cluster.calls().iter().all(|(method, _)| method == Method::GET), "it only reads");
 
     let here = Agent::start(&["--here", "--kubeconfig", &cluster.kubeconfig()]).await;

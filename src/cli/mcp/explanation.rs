@@ -4,6 +4,7 @@ use serde::Serialize;
 use shindan_core::api::{DiagnosisState, Evidence, OtherFinding, Remedy, ServiceImpact, Weight};
 use shindan_core::facts::Timestamp;
 use shindan_core::language::Language;
+use shindan_core::reconcile::past_failures;
 
 use super::answer::{self, LABEL, NAME, ONE, Subject, clean, moment};
 use super::healthy;
@@ -91,6 +92,9 @@ struct Facts {
     #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<String>,
     summary: String,
+    /// How often it has failed with this cause before, and how that ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recurrence: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     restarts: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -178,6 +182,7 @@ fn explanation(seen: Seen<'_>, entry: &Entry<'_>, others: &[Entry<'_>], limits: 
             container: parts.container.map(|name| clean(name, LABEL)),
             node: parts.node.map(|name| clean(name, NAME)),
             summary: clean(&head.summary, limits.text),
+            recurrence: parts.recurrence.map(|text| clean(&text, limits.value)),
             restarts: parts.restarts.map(|text| clean(&text, limits.value)),
             impact: fits(&parts.impact),
             changed: fits(&parts.changed),
@@ -203,6 +208,7 @@ struct Parts<'f> {
     container: Option<&'f str>,
     node: Option<&'f str>,
     pods: Option<Pods>,
+    recurrence: Option<String>,
     restarts: Option<String>,
     impact: Vec<String>,
     changed: Vec<String>,
@@ -234,7 +240,7 @@ impl<'f> Parts<'f> {
             }),
             restarts: restarts.map(|restarts| sentences::restarts(restarts, now, Language::English)),
             impact,
-            changed: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -259,6 +265,7 @@ impl<'f> Parts<'f> {
                         ready: status.pods.ready,
                         failing: status.pods.failing,
                     }),
+                    recurrence: past_failures::recurrence(status, Language::English),
                     restarts: of_pod.restarts,
                     impact: services(status.serving.iter().flat_map(|serving| &serving.services)),
                     changed: changed.collect(),
