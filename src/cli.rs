@@ -21,6 +21,7 @@ mod man;
 mod markdown;
 mod mcp;
 mod print;
+mod reading;
 mod rules;
 mod run;
 mod sentences;

@@ -343,6 +343,9 @@ fn print_offers(of: &Failing, offers: &[Offer<'_>], streams: &mut Streams<'_>) -
     for (number, Offer { remedy, state }) in offers.iter().enumerate() {
         let kind = sentences::remedy(remedy.kind, Language::English);
         writeln!(streams.out, "{bold}{}{bold:#}  {kind}: {}", number + 1, remedy.text)?;
+        if let Some(words) = sentences::before_command(remedy, Language::English) {
+            writeln!(streams.out, "   {words}")?;
+        }
         if let Some(command) = &remedy.command {
             writeln!(streams.out, "   {command}")?;
         }

@@ -272,8 +272,13 @@ impl Section<'_> {
             return Ok(());
         }
         self.heading(phrase!(self.language, "What to do", "対処"))?;
-        for Remedy { kind, text, command, patch } in remedies {
-            writeln!(self.out, "- **{}:** {}", sentences::remedy(*kind, self.language), words(text))?;
+        for remedy in remedies {
+            let Remedy { kind, text, command, patch } = remedy;
+            write!(self.out, "- **{}:** {}", sentences::remedy(*kind, self.language), words(text))?;
+            match sentences::before_command(remedy, self.language) {
+                Some(words) => writeln!(self.out, " {words}")?,
+                None => writeln!(self.out)?,
+            }
             match (command, patch) {
                 (Some(command), _) => write!(self.out, "\n{}\n", block(command, "sh"))?,
                 (None, Some(patch)) => write!(self.out, "\n{}\n", block(patch, "yaml"))?,

@@ -1,12 +1,13 @@
 //! Sentences common to the tree and the page.
 
-use shindan_core::api::{DiagnosisState, RemedyKind, Restarts, Run, ServiceImpact, TemplateChange};
+use shindan_core::api::{DiagnosisState, Remedy, RemedyKind, Restarts, Run, ServiceImpact, TemplateChange};
 use shindan_core::facts::{Timestamp, seconds_between};
 use shindan_core::language::Language;
 use shindan_core::language::{phrase, translate};
 use shindan_core::message::text;
 
 use super::found::OfPod;
+use super::reading::only_reads;
 
 /// Longest reason of a termination.
 const REASON: usize = 200;
@@ -18,6 +19,12 @@ pub(super) fn remedy(kind: RemedyKind, language: Language) -> &'static str {
         RemedyKind::Fix => phrase!(language, "Fix", "修正"),
         RemedyKind::Investigate => phrase!(language, "Investigate", "調査"),
     }
+}
+
+/// The words before the command of a remedy that states a change, if the command itself only reads.
+pub(super) fn before_command(remedy: &Remedy, language: Language) -> Option<&'static str> {
+    let reads = remedy.kind != RemedyKind::Investigate && remedy.command.as_deref().is_some_and(only_reads);
+    reads.then(|| phrase!(language, "Look first:", "まず確認:"))
 }
 
 /// How many diagnoses of pods have ended, and how: `Ended pods: 3 (2 Recovered, 1 Gone)`.

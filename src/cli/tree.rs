@@ -455,8 +455,12 @@ impl Tree<'_> {
         let most = if self.detail == Detail::Full { usize::MAX } else { 1 };
         let arrow = format!("{} ", self.style.signs.arrow);
         let below = " ".repeat(columns(&arrow));
-        for Remedy { text, command, patch, .. } in remedies.iter().take(most) {
+        for remedy in remedies.iter().take(most) {
+            let Remedy { text, command, patch, .. } = remedy;
             self.text(indent, &arrow, text, None)?;
+            if let Some(words) = sentences::before_command(remedy, self.language) {
+                self.text(indent, &below, words, Some(Paint::Faint))?;
+            }
             if let Some(command) = command {
                 // A command is never wrapped, so that it can be copied.
                 let painted = self.style.paint(Paint::Command, &clean(command));

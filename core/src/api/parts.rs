@@ -54,7 +54,7 @@ pub struct Remedy {
     /// What to do.
     #[serde(default)]
     pub text: String,
-    /// A command that does it.
+    /// A command that does it, or reads what a person needs to decide on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
     /// A patch for `kubectl patch`, as YAML; never applied by the operator.

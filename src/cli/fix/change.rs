@@ -162,7 +162,7 @@ pub(super) enum Command {
     Changes(Vec<Change>),
     /// It has placeholders that only the user can fill in: `IMAGE`.
     NeedsValues(Vec<String>),
-    /// It reads, or changes more than one object at once.
+    /// It changes more than one object at once, or is none of the known ones.
     ToRun,
 }
 

@@ -9,6 +9,7 @@ use shindan_core::message::text;
 use super::change::{Change, Command, Operation};
 use super::object::{self, Mode, Objects, Refusal};
 use super::steps::Step;
+use crate::cli::reading::only_reads;
 
 /// How often an object that changes meanwhile is read and tried again.
 const ATTEMPTS: usize = 5;
@@ -39,7 +40,7 @@ pub(in crate::cli) enum State {
     Managed { object: String, source: String },
     /// A command for a person.
     ToRun,
-    /// Text alone.
+    /// Text alone, or a command that only reads.
     ToDo,
 }
 
@@ -84,7 +85,9 @@ impl Trial<'_> {
     ///
     /// If its command cannot be read.
     pub(in crate::cli) async fn of(&self, remedy: &Remedy) -> anyhow::Result<State> {
-        let Some(command) = &remedy.command else { return Ok(State::ToDo) };
+        let Some(command) = remedy.command.as_deref().filter(|command| !only_reads(command)) else {
+            return Ok(State::ToDo);
+        };
         Ok(match Command::read(command, self.values)? {
             Command::ToRun => State::ToRun,
             Command::NeedsValues(names) => State::NeedsValues(names),

@@ -103,6 +103,6 @@ const fn result(state: &State) -> &'static str {
         State::NeedsValues(_) => "needs values: pass them in `values`",
         State::Managed { .. } => "managed: another tool would revert it",
         State::ToRun => "not tried: a person runs it",
-        State::ToDo => "not tried: it has no command",
+        State::ToDo => "not tried: no command that changes anything",
     }
 }

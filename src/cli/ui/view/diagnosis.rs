@@ -94,6 +94,8 @@ struct Meaning {
 struct Step {
     kind: &'static str,
     text: String,
+    /// Words before a command that only reads.
+    before_command: Option<&'static str>,
     command: Option<String>,
     patch: Option<String>,
     /// What the API server answers to a dry run of the command.
@@ -309,6 +311,7 @@ impl Step {
         Self {
             kind: sentences::remedy(remedy.kind, language),
             text: clean(&remedy.text),
+            before_command: sentences::before_command(remedy, language),
             command: remedy.command.as_deref().map(clean),
             patch: remedy.patch.as_deref().map(clean_lines),
             dry_run: None,
