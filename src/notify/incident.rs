@@ -29,8 +29,8 @@ pub struct Member {
     pub category: String,
     pub severity: Severity,
     pub summary: String,
-    /// Text and command of the first remedy.
-    pub remedy: Option<(String, Option<String>)>,
+    /// Text and command of each remedy, the first one first.
+    pub remedies: Vec<(String, Option<String>)>,
     /// How often a workload failed with this cause before.
     pub recurrence: Option<String>,
     pub since: Option<Timestamp>,
@@ -83,7 +83,7 @@ impl Member {
             category: head.category.clone(),
             severity: head.severity,
             summary: head.summary.clone(),
-            remedy: head.remedies.first().map(|remedy| (remedy.text.clone(), remedy.command.clone())),
+            remedies: head.remedies.iter().map(|of| (of.text.clone(), of.command.clone())).collect(),
             recurrence,
             since: head.first_seen,
             changed: head.last_transition,
@@ -94,6 +94,36 @@ impl Member {
     pub fn is_active(&self) -> bool {
         self.state == DiagnosisState::Active
     }
+
+    /// The diagnosed object with its namespace.
+    fn affected(&self) -> Affected {
+        Affected { namespace: self.namespace.to_string(), object: self.object.to_string() }
+    }
+}
+
+/// The remedy of an incident: the one that most of its diagnoses have, because that is the one for their root. If each
+/// has others, the first one of the first, with its object.
+fn remedy(members: &[&Member]) -> Option<(String, Option<String>)> {
+    let first = members.first()?.remedies.first()?;
+    if members.len() == 1 {
+        return Some(first.clone());
+    }
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for (text, _) in members.iter().flat_map(|member| &member.remedies) {
+        *counts.entry(text).or_default() += 1;
+    }
+    let all = members.iter().flat_map(|member| &member.remedies).rev();
+    // Of several with the same number, the first one.
+    let shared =
+        all.max_by_key(|(text, _)| counts.get(text.as_str())).filter(|(text, _)| counts.get(text.as_str()) > Some(&1));
+    Some(match shared {
+        Some((text, command)) => {
+            let is_common =
+                members.iter().flat_map(|member| &member.remedies).all(|of| of.0 != *text || of.1 == *command);
+            (text.clone(), command.clone().filter(|_| is_common))
+        }
+        None => (format!("{}: {}", members.first()?.affected(), first.0), first.1.clone()),
+    })
 }
 
 /// Whether the root is one object for all namespaces. An image is not: each owner of a manifest that names it must act.
@@ -108,18 +138,20 @@ pub struct End {
     pub at: Option<Timestamp>,
     /// The summary after the recovery, or that the object was deleted.
     pub how: String,
+    /// The object that `how` describes, unless it names the object itself.
+    pub object: String,
 }
 
 impl End {
     pub fn of(member: &Member) -> Self {
-        let how = match member.state {
-            DiagnosisState::Recovered => member.summary.clone(),
-            DiagnosisState::Gone => format!("{} was deleted", member.object),
+        let (how, object) = match member.state {
+            DiagnosisState::Recovered => (member.summary.clone(), member.affected().to_string()),
+            DiagnosisState::Gone => (format!("{} was deleted", member.object), String::new()),
             DiagnosisState::Active => {
-                format!("{} is no longer selected by a route: {}", member.object, member.severity)
+                (format!("{} is no longer selected by a route: {}", member.object, member.severity), String::new())
             }
         };
-        Self { at: member.changed, how }
+        Self { at: member.changed, how, object }
     }
 }
 
@@ -160,7 +192,7 @@ impl Incidents {
         }
         // A diagnosis with another root leaves its former incident.
         let former = self.of.get(&member.diagnosis).filter(|former| **former != key).cloned();
-        let left = former.and_then(|_| self.end(&member.diagnosis, End { at: member.changed, how: String::new() }));
+        let left = former.and_then(|_| self.end(&member.diagnosis, End { at: member.changed, ..End::default() }));
         self.of.insert(member.diagnosis.clone(), key.clone());
         let incident = self.by_key.entry(key.clone()).or_default();
         incident.members.insert(member.diagnosis.clone(), Routed { member, receivers });
@@ -169,7 +201,7 @@ impl Incidents {
 
     /// Removes a diagnosis that no longer exists. Returns its incident.
     pub fn remove(&mut self, diagnosis: &DiagnosisKey) -> Option<IncidentKey> {
-        self.end(diagnosis, End { at: None, how: "its namespace was deleted".to_owned() })
+        self.end(diagnosis, End { how: "its namespace was deleted".to_owned(), ..End::default() })
     }
 
     fn end(&mut self, diagnosis: &DiagnosisKey, end: End) -> Option<IncidentKey> {
@@ -194,24 +226,23 @@ impl Incidents {
         let causes: BTreeSet<_> = members.iter().map(|member| member.cause.clone()).collect();
         let mut seen = BTreeSet::new();
         let listed = members.iter().filter(|member| seen.insert((&member.namespace, &member.object)));
+        let is_one = objects.len() == 1;
+        let whose = if is_one { String::new() } else { format!("{}: ", first.affected()) };
         Some(Notice {
             incident: key.clone(),
             root: first.root.clone(),
             severity: members.iter().map(|member| member.severity).min().unwrap_or(first.severity),
             cause: first.cause.clone(),
             category: first.category.clone(),
-            summary: first.summary.clone(),
+            summary: format!("{whose}{}", first.summary),
             causes,
             affected: objects.len(),
-            objects: listed
-                .take(OBJECTS_MAX)
-                .map(|member| Affected { namespace: member.namespace.to_string(), object: member.object.to_string() })
-                .collect(),
+            objects: listed.take(OBJECTS_MAX).map(|member| member.affected()).collect(),
             namespaces: namespaces.into_iter().collect(),
             pods: members.iter().map(|member| member.pods).sum(),
             since: members.iter().filter_map(|member| member.since).min(),
-            remedy: first.remedy.clone(),
-            recurrence: first.recurrence.clone(),
+            remedy: remedy(&members),
+            recurrence: first.recurrence.clone().filter(|_| is_one),
             end: None,
         })
     }
@@ -237,7 +268,7 @@ impl Incidents {
 
 /// The notice of one diagnosis, whose incident was reported by an earlier process.
 pub fn restored(key: &IncidentKey, member: &Member) -> Notice {
-    let affected = Affected { namespace: member.namespace.to_string(), object: member.object.to_string() };
+    let affected = member.affected();
     Notice {
         incident: key.clone(),
         root: member.root.clone(),
@@ -251,7 +282,7 @@ pub fn restored(key: &IncidentKey, member: &Member) -> Notice {
         objects: vec![affected],
         pods: member.pods,
         since: member.since,
-        remedy: member.remedy.clone(),
+        remedy: member.remedies.first().cloned(),
         recurrence: member.recurrence.clone(),
         end: (!member.is_active()).then(|| End::of(member)),
     }

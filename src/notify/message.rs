@@ -116,6 +116,9 @@ impl Notice {
         let mut lines = Vec::new();
         let is_over = change == Change::Resolved;
         match self.end.as_ref().filter(|end| is_over && !end.how.is_empty()) {
+            Some(end) if self.affected > 1 && !end.object.is_empty() => {
+                lines.push(("Now", format!("all have ended; {}: {}", end.object, end.how)));
+            }
             Some(end) => lines.push(("Now", end.how.clone())),
             None if is_over => {}
             None => lines.push(("Problem", self.summary.clone())),
@@ -125,6 +128,13 @@ impl Notice {
             affected.push(format!("and {} more", self.affected - affected.len()));
         }
         lines.push((if is_over { "Was affected" } else { "Affected" }, affected.join(", ")));
+        if self.namespaces.len() > 1 && self.affected > self.objects.len() {
+            let mut namespaces: Vec<_> = self.namespaces.iter().take(OBJECTS_MAX).cloned().collect();
+            if self.namespaces.len() > OBJECTS_MAX {
+                namespaces.push(format!("and {} more", self.namespaces.len() - OBJECTS_MAX));
+            }
+            lines.push(("Namespaces", namespaces.join(", ")));
+        }
         if self.pods > 1 && !is_over {
             lines.push(("Failing pods", self.pods.to_string()));
         }

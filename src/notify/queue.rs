@@ -81,6 +81,8 @@ struct Entry {
     /// The receiver rejected it. It is not reported again by this process.
     rejected: bool,
     notice: Arc<Notice>,
+    /// The notice with the most affected objects since the beginning, for the message about the end.
+    largest: Arc<Notice>,
     ended: bool,
     /// When the present state is to be sent, if the receiver does not know it.
     due: Instant,
@@ -170,11 +172,13 @@ impl Queue {
 
     /// An earlier process reported this incident. It counts as ended until [`Self::active`] is called.
     pub fn restore(&mut self, key: &IncidentKey, reported: Reported, notice: Notice, now: Instant) {
+        let notice = Arc::new(Notice { affected: notice.affected.max(reported.affected), ..notice });
         let entry = Entry {
             reported: Some(reported),
             reported_at: now,
             rejected: false,
-            notice: notice.into(),
+            largest: notice.clone(),
+            notice,
             ended: true,
             due: now + RESOLVE_WAIT,
             owed: false,
@@ -190,11 +194,12 @@ impl Queue {
                 return self.beyond.len() >= INCIDENTS_MAX || self.beyond.insert(key.clone());
             }
             self.beyond.remove(key);
-            let notice = notice.into();
+            let notice = Arc::new(notice);
             let entry = Entry {
                 reported: None,
                 reported_at: now,
                 rejected: false,
+                largest: notice.clone(),
                 notice,
                 ended: false,
                 due: soon,
@@ -204,6 +209,9 @@ impl Queue {
             return false;
         };
         let was_ended = std::mem::replace(&mut entry.ended, false);
+        // The incident lasts since its first object failed, also if that one has recovered.
+        let since = notice.since.into_iter().chain(entry.notice.since).min();
+        let notice = Arc::new(Notice { since, ..notice });
         match &entry.reported {
             None if was_ended => entry.due = soon,
             Some(reported) if reported.is_outdated_by(&notice) => {
@@ -214,7 +222,10 @@ impl Queue {
             }
             None | Some(_) => {}
         }
-        entry.notice = notice.into();
+        if notice.affected >= entry.largest.affected {
+            entry.largest = notice.clone();
+        }
+        entry.notice = notice;
         false
     }
 
@@ -230,9 +241,12 @@ impl Queue {
             self.entries.remove(key);
             return;
         }
-        let mut notice = Notice::clone(&entry.notice);
-        notice.end = Some(end.clone());
-        entry.notice = notice.into();
+        entry.notice = Arc::new(Notice {
+            end: Some(end.clone()),
+            severity: entry.notice.severity,
+            since: entry.notice.since,
+            ..Notice::clone(&entry.largest)
+        });
         entry.ended = true;
         entry.due = now + RESOLVE_WAIT;
     }

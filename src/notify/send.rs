@@ -1,4 +1,5 @@
-//! Sends a delivery, and classifies the response. Neither the address nor a secret is ever part of an error.
+//! Sends a delivery, and classifies the response. Neither the URL nor a secret is ever part of an error; the name of the host
+//! may be, if its certificate has another one.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -16,6 +17,8 @@ use kube::config::Config;
 use tower::ServiceExt;
 use tower::util::BoxCloneSyncService;
 
+use shindan_core::message::text;
+
 use super::config::{Receiver, Settings};
 use super::format::{self, Outgoing};
 use super::queue::Delivery;
@@ -28,6 +31,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 const BODY_MAX: usize = 16 << 10;
 /// Maximum characters of a word of the response that is logged.
 const WORD_MAX: usize = 40;
+/// Longest reason of a failed connection that is logged.
+const DETAIL_MAX: usize = 200;
 const AGENT: &str = concat!("shindan/", env!("CARGO_PKG_VERSION"));
 
 /// The response to a request.
@@ -39,9 +44,10 @@ pub struct Answer {
 }
 
 /// Why there is no response. The names are label values.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoAnswer {
-    Connect,
+    /// The reason, such as an untrusted certificate.
+    Connect(String),
     Timeout,
     /// The connection ended, or the response is too long.
     Broken,
@@ -92,7 +98,7 @@ pub async fn deliver<P: Post>(
     for request in requests {
         let answer = match tokio::time::timeout(LIMIT, post.post(index, request)).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(NoAnswer::Connect)) => return retry("connect", "no connection".to_owned()),
+            Ok(Err(NoAnswer::Connect(why))) => return retry("connect", format!("no connection: {why}")),
             Ok(Err(NoAnswer::Broken)) => return retry("broken", "the connection ended without a response".to_owned()),
             Ok(Err(NoAnswer::Timeout)) | Err(_) => {
                 return retry("timeout", format!("no response within {} s", LIMIT.as_secs()));
@@ -121,6 +127,12 @@ fn failure(answer: &Answer) -> Outcome {
         404 | 410 => Outcome::Rejected { detail: format!("{detail}: the URL does not exist, or no longer") },
         _ => Outcome::Rejected { detail },
     }
+}
+
+/// The innermost reason of an error: `invalid peer certificate: UnknownIssuer`, `Connection refused`.
+fn innermost(error: &dyn std::error::Error) -> String {
+    let all = std::iter::successors(Some(error), |error| error.source());
+    all.last().map(ToString::to_string).unwrap_or_default()
 }
 
 /// A response of one word, such as `invalid_payload`. Other responses are not logged: they may repeat a secret.
@@ -182,12 +194,15 @@ fn client(ca: Option<std::path::PathBuf>) -> Result<Http, kube::Error> {
 
 impl Post for HttpPost {
     async fn post(&self, receiver: usize, request: Outgoing) -> Result<Answer, NoAnswer> {
-        let client = self.clients.get(receiver).ok_or(NoAnswer::Connect)?;
+        let client = self.clients.get(receiver).ok_or_else(|| NoAnswer::Connect("no client".to_owned()))?;
         let Outgoing { uri, headers, body } = request;
         let mut request = Request::post(uri).body(Full::new(Bytes::from(body))).map_err(|_| NoAnswer::Broken)?;
         request.headers_mut().insert(USER_AGENT, HeaderValue::from_static(AGENT));
         request.headers_mut().extend(headers);
-        let failed = |error: legacy::Error| if error.is_connect() { NoAnswer::Connect } else { NoAnswer::Broken };
+        let failed = |error: legacy::Error| match error.is_connect() {
+            true => NoAnswer::Connect(text::line(&innermost(&error), DETAIL_MAX)),
+            false => NoAnswer::Broken,
+        };
         let response = client.clone().oneshot(request).await.map_err(failed)?;
         let (status, headers) = (response.status(), response.headers());
         let seconds = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());

@@ -117,5 +117,6 @@ async fn a_connection_that_is_dropped_or_refused_is_tried_again() {
     });
     assert!(matches!(send(&address).await, Outcome::Retry { reason: "broken", .. }));
     dropping.await.unwrap();
-    assert!(matches!(send(&address).await, Outcome::Retry { reason: "connect", .. }), "the listener is gone");
+    let Outcome::Retry { reason: "connect", detail, .. } = send(&address).await else { panic!("the listener is gone") };
+    assert!(detail.starts_with("no connection: Connection refused"), "{detail}");
 }

@@ -79,7 +79,7 @@ impl Post for Receivers {
         };
         match mood {
             Mood::Fine => Ok(answer(200, "ok", None)),
-            Mood::Down => Err(NoAnswer::Connect),
+            Mood::Down => Err(NoAnswer::Connect("refused".to_owned())),
             Mood::Silent => std::future::pending().await,
             Mood::Answers(status, body) => Ok(answer(status, body, None)),
             Mood::Throttles(seconds) => Ok(answer(429, "rate_limited", Some(Duration::from_secs(seconds)))),

@@ -65,12 +65,11 @@ fn slack_gets_plain_text_in_blocks() {
     assert_eq!(body["blocks"][0]["text"], json!({"type": "plain_text", "text": TITLE, "emoji": false}));
     assert_eq!(
         body["blocks"][1]["text"]["text"],
-        "Problem: image registry.example.com/web:1 cannot be pulled: connection refused\n\
+        "Problem: shop/Deployment/web0: image registry.example.com/web:1 cannot be pulled: connection refused\n\
          Affected: shop/Deployment/web0, shop/Deployment/web1, shop/Deployment/web2\n\
          Failing pods: 6\n\
          Since: 2026-11-28T10:00:00Z\n\
-         Remedy: Raise the memory limit\n\
-         Command: kubectl set resources deployment/web0"
+         Remedy: Raise the memory limit"
     );
     let (_, body) = request(Kind::Slack, &one(Change::Resolved), "https://hooks.slack.com/x");
     assert!(
@@ -79,7 +78,7 @@ fn slack_gets_plain_text_in_blocks() {
     );
     assert_eq!(
         body["blocks"][1]["text"]["text"],
-        "Now: 3 of 3 pods are ready\n\
+        "Now: all have ended; shop/Deployment/web0: 3 of 3 pods are ready\n\
          Was affected: shop/Deployment/web0, shop/Deployment/web1, shop/Deployment/web2\n\
          Duration: 12 min (since 2026-11-28T10:00:00Z)"
     );
@@ -105,7 +104,10 @@ fn discord_gets_an_embed_without_mentions() {
     let (_, body) = request(Kind::Discord, &one(Change::Opened), "https://discord.com/api/webhooks/1/x");
     assert_eq!(body["allowed_mentions"], json!({"parse": []}));
     let description = body["embeds"][0]["description"].as_str().unwrap();
-    assert!(description.starts_with("```\nProblem: image registry") && description.ends_with("\n```"), "{description}");
+    assert!(
+        description.starts_with("```\nProblem: shop/Deployment/web0: image registry") && description.ends_with("\n```"),
+        "{description}"
+    );
     assert_eq!(body["embeds"].as_array().unwrap().len(), 1);
 }
 

@@ -5,6 +5,7 @@ use shindan_core::api::{
 use shindan_core::facts::ObjectKey;
 
 use super::*;
+use crate::notify::message::Change;
 
 /// A Warning of `shop/Deployment/NAME` without a root.
 pub(crate) fn member(name: &str) -> Member {
@@ -22,7 +23,7 @@ pub(crate) fn member(name: &str) -> Member {
         category: "Crash".to_owned(),
         severity: Severity::Warning,
         summary: format!("{name} exceeds its memory limit of 128Mi"),
-        remedy: Some(("Raise the memory limit".to_owned(), Some(format!("kubectl set resources deployment/{name}")))),
+        remedies: vec![("Raise the memory limit".to_owned(), Some(format!("kubectl set resources deployment/{name}")))],
         recurrence: None,
         since: Some("2026-11-28T10:00:00Z".parse().unwrap()),
         changed: Some("2026-11-28T10:00:05Z".parse().unwrap()),
@@ -123,6 +124,32 @@ fn twenty_workloads_of_one_root_are_one_incident() {
     assert_eq!(notice.severity, Severity::Critical);
     assert_eq!(notice.objects.first().unwrap().to_string(), "b/Deployment/web7", "the most severe comes first");
     assert_eq!(notice.objects.len(), OBJECTS_MAX);
+    let lines = notice.lines(Change::Opened);
+    let line = |name: &str| lines.iter().find(|(of, _)| *of == name).map(|(_, text)| text.as_str());
+    let problem = "b/Deployment/web7: image registry.example.com/web:1 cannot be pulled: connection refused";
+    assert_eq!(line("Problem"), Some(problem), "whose summary it is");
+    assert_eq!(line("Namespaces"), Some("a, b, c"));
+}
+
+#[test]
+fn the_remedy_of_several_objects_is_the_one_that_they_share() {
+    let mend = || ("Start the registry".to_owned(), Some("kubectl get pods -A".to_owned()));
+    let undo = |name: &str| (format!("Go back to revision {name}"), Some(format!("kubectl rollout undo {name}")));
+    let notice = |remedies: [Vec<(String, Option<String>)>; 2]| {
+        let mut incidents = Incidents::default();
+        for (name, remedies) in ["a", "b"].into_iter().zip(remedies) {
+            let recurrence = Some("2nd time in 7 days".to_owned());
+            incidents.apply(Member { remedies, recurrence, ..of_registry("shop", name) }, 1);
+        }
+        incidents.notice(&"Registry/registry.example.com".into(), 0).unwrap()
+    };
+    let shared = notice([vec![undo("a"), mend()], vec![undo("b"), mend()]]);
+    assert_eq!(shared.remedy, Some(mend()));
+    assert_eq!(shared.recurrence, None, "it is that of one object");
+    let own = notice([vec![undo("a")], vec![undo("b")]]);
+    let expected = ("shop/Deployment/a: Go back to revision a".to_owned(), undo("a").1);
+    assert_eq!(own.remedy, Some(expected));
+    assert_eq!(own.lines(Change::Opened).last().unwrap(), &("Command", "kubectl rollout undo a".to_owned()));
 }
 
 #[test]

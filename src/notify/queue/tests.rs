@@ -109,6 +109,28 @@ fn an_incident_is_resolved_once_and_one_that_was_short_is_not_sent() {
 }
 
 #[test]
+fn the_end_states_all_objects_and_the_whole_duration() {
+    let (mut queue, start) = (queue(Style::Chat), Instant::now());
+    let (key, all) = notice("a", 20);
+    let (_, last) = notice("a", 1);
+    queue.active(&key, all, start);
+    queue.take(start + 10 * SECOND).unwrap();
+    queue.sent(start + 10 * SECOND);
+    // One after the other recovers; the last one has failed later than the first.
+    let since = last.since.map(|since| since + SECOND);
+    queue.active(&key, Notice { since, ..last }, start + 50 * SECOND);
+    queue.ended(&key, &end(), start + 60 * SECOND);
+    let Some(Delivery::One(change, sent)) = queue.take(start + 90 * SECOND) else { panic!() };
+    let title = "Resolved: RegistryConnectionRefused: Registry registry.example.com (20 objects affected)";
+    assert_eq!(sent.title(change, None), title);
+    let lines = sent.lines(change);
+    let has = |name: &str, text: &str| lines.iter().any(|(of, line)| *of == name && line.contains(text));
+    assert!(has("Was affected", "shop/Deployment/web17") && has("Was affected", "and 10 more"), "{lines:?}");
+    assert!(has("Now", "all have ended; shop/Deployment/web: "), "{lines:?}");
+    assert!(has("Duration", "since 2026-11-28T10:00:00Z"), "{lines:?}");
+}
+
+#[test]
 fn more_incidents_than_allowed_are_one_digest() {
     let (mut queue, start) = (queue(Style::Chat), Instant::now());
     for at in 0..40 {
