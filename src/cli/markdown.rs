@@ -264,10 +264,17 @@ impl Section<'_> {
 
     fn remedies(&mut self, of: &Block<'_>) -> io::Result<()> {
         let own = of.node_or_workload.into_iter().flat_map(|of| &of.object.head().remedies);
-        let groups = alike(&of.pods);
+        // The commands of an ended diagnosis may name what is no longer there.
+        let active: Vec<_> =
+            of.pods.iter().copied().filter(|pod| pod.status.head.state == DiagnosisState::Active).collect();
+        let groups = alike(&active);
         let of_pods = groups.iter().filter_map(|pods| pods.first()).flat_map(|pod| &pod.status.head.remedies);
         let mut known = std::collections::BTreeSet::new();
-        let remedies: Vec<&Remedy> = own.chain(of_pods).filter(|remedy| known.insert(&remedy.text)).collect();
+        let mut is_new = |remedy: &&Remedy| {
+            let texts = [Some(&remedy.text), remedy.command.as_ref()];
+            texts.into_iter().flatten().fold(true, |is_new, text| known.insert(text.clone()) && is_new)
+        };
+        let remedies: Vec<&Remedy> = own.chain(of_pods).filter(|remedy| is_new(remedy)).collect();
         if remedies.is_empty() {
             return Ok(());
         }
