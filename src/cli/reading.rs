@@ -19,7 +19,10 @@ pub(super) fn only_reads(command: &str) -> bool {
 
 /// Also a command within the command.
 fn is_redirection(word: &String) -> bool {
-    word.starts_with('>') || word == "<" || word.contains("$(") || word.contains('`')
+    word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '&').starts_with('>')
+        || word == "<"
+        || word.contains("$(")
+        || word.contains('`')
 }
 
 fn reads(words: &[String]) -> bool {
@@ -63,6 +66,7 @@ mod tests {
         for command in [
             "kubectl -n get delete pod web",
             "kubectl -n shop get pod web -o json > web.json",
+            "kubectl -n shop get pod web 2>web.log",
             "kubectl -n shop get pvc data -o yaml | kubectl replace --force -f -",
             "kubectl -n shop rollout undo deployment/web",
             "kubectl -n shop exec web -- ps",

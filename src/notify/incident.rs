@@ -11,6 +11,9 @@ use shindan_core::reconcile::{DiagnosisKey, Object, past_failures};
 
 use super::message::{Affected, Notice, OBJECTS_MAX};
 
+/// Most remedies of a diagnosis.
+const REMEDIES_MAX: usize = 6;
+
 /// Identifies an incident: its root, with the namespace if the root has one.
 pub type IncidentKey = Arc<str>;
 
@@ -101,29 +104,33 @@ impl Member {
     }
 }
 
-/// The remedy of an incident: the one that most of its diagnoses have, because that is the one for their root. If each
-/// has others, the first one of the first, with its object.
+/// The remedy of an incident: the one that most of its diagnoses have and state early, because that is the one for their
+/// root. One that is for a single object, such as a rollback, names it.
 fn remedy(members: &[&Member]) -> Option<(String, Option<String>)> {
-    let first = members.first()?.remedies.first()?;
-    if members.len() == 1 {
-        return Some(first.clone());
+    if let [only] = members {
+        return only.remedies.first().cloned();
     }
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for (text, _) in members.iter().flat_map(|member| &member.remedies) {
-        *counts.entry(text).or_default() += 1;
-    }
-    let all = members.iter().flat_map(|member| &member.remedies).rev();
-    // Of several with the same number, the first one.
-    let shared =
-        all.max_by_key(|(text, _)| counts.get(text.as_str())).filter(|(text, _)| counts.get(text.as_str()) > Some(&1));
-    Some(match shared {
-        Some((text, command)) => {
-            let is_common =
-                members.iter().flat_map(|member| &member.remedies).all(|of| of.0 != *text || of.1 == *command);
-            (text.clone(), command.clone().filter(|_| is_common))
+    // By text: the weight, the first diagnosis with it, its command, and whether others have another command.
+    let mut found: Vec<(&str, usize, &Member, &Option<String>, bool)> = Vec::new();
+    for member in members {
+        for (place, (text, command)) in member.remedies.iter().enumerate() {
+            let weight = REMEDIES_MAX.saturating_sub(place);
+            match found.iter_mut().find(|(known, ..)| known == text) {
+                Some((_, sum, _, known, differs)) => {
+                    *sum += weight;
+                    *differs |= *known != command;
+                }
+                None => found.push((text, weight, member, command, false)),
+            }
         }
-        None => (format!("{}: {}", members.first()?.affected(), first.0), first.1.clone()),
-    })
+    }
+    // The first one of several with the same weight.
+    let best =
+        found.iter().rev().max_by_key(|(_, weight, _, _, differs)| if *differs { weight / 2 } else { *weight })?;
+    let (text, _, member, command, differs) = best;
+    let others = members.iter().filter(|of| of.remedies.iter().any(|(of, _)| of == text)).count();
+    let text = if *differs || others == 1 { format!("{}: {text}", member.affected()) } else { (*text).to_owned() };
+    Some((text, (*command).clone()))
 }
 
 /// Whether the root is one object for all namespaces. An image is not: each owner of a manifest that names it must act.

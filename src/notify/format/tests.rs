@@ -69,7 +69,8 @@ fn slack_gets_plain_text_in_blocks() {
          Affected: shop/Deployment/web0, shop/Deployment/web1, shop/Deployment/web2\n\
          Failing pods: 6\n\
          Since: 2026-11-28T10:00:00Z\n\
-         Remedy: Raise the memory limit"
+         Remedy: shop/Deployment/web0: Raise the memory limit\n\
+         Command: kubectl set resources deployment/web0"
     );
     let (_, body) = request(Kind::Slack, &one(Change::Resolved), "https://hooks.slack.com/x");
     assert!(

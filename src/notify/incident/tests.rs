@@ -133,8 +133,9 @@ fn twenty_workloads_of_one_root_are_one_incident() {
 
 #[test]
 fn the_remedy_of_several_objects_is_the_one_that_they_share() {
-    let mend = || ("Start the registry".to_owned(), Some("kubectl get pods -A".to_owned()));
-    let undo = |name: &str| (format!("Go back to revision {name}"), Some(format!("kubectl rollout undo {name}")));
+    let mend = || ("Start the registry".to_owned(), None);
+    let read = || ("Read the log".to_owned(), Some("kubectl logs".to_owned()));
+    let undo = |name: &str| ("Go back to revision 2".to_owned(), Some(format!("kubectl rollout undo {name}")));
     let notice = |remedies: [Vec<(String, Option<String>)>; 2]| {
         let mut incidents = Incidents::default();
         for (name, remedies) in ["a", "b"].into_iter().zip(remedies) {
@@ -143,11 +144,13 @@ fn the_remedy_of_several_objects_is_the_one_that_they_share() {
         }
         incidents.notice(&"Registry/registry.example.com".into(), 0).unwrap()
     };
-    let shared = notice([vec![undo("a"), mend()], vec![undo("b"), mend()]]);
+    let shared = notice([vec![undo("a"), mend(), read()], vec![undo("b"), mend(), read()]]);
     assert_eq!(shared.remedy, Some(mend()));
     assert_eq!(shared.recurrence, None, "it is that of one object");
+    let mostly = notice([vec![mend(), read()], vec![undo("b"), mend(), read()]]);
+    assert_eq!(mostly.remedy, Some(mend()), "the one that is stated first");
     let own = notice([vec![undo("a")], vec![undo("b")]]);
-    let expected = ("shop/Deployment/a: Go back to revision a".to_owned(), undo("a").1);
+    let expected = ("shop/Deployment/a: Go back to revision 2".to_owned(), undo("a").1);
     assert_eq!(own.remedy, Some(expected));
     assert_eq!(own.lines(Change::Opened).last().unwrap(), &("Command", "kubectl rollout undo a".to_owned()));
 }
