@@ -270,9 +270,10 @@ impl Section<'_> {
         let groups = alike(&active);
         let of_pods = groups.iter().filter_map(|pods| pods.first()).flat_map(|pod| &pod.status.head.remedies);
         let mut known = std::collections::BTreeSet::new();
-        let mut is_new = |remedy: &&Remedy| {
-            let texts = [Some(&remedy.text), remedy.command.as_ref()];
-            texts.into_iter().flatten().fold(true, |is_new, text| known.insert(text.clone()) && is_new)
+        let mut is_new = |remedy: &Remedy| {
+            let is_new_text = known.insert(remedy.text.clone());
+            let is_new_command = remedy.command.as_ref().is_none_or(|command| known.insert(command.clone()));
+            is_new_text && is_new_command
         };
         let remedies: Vec<&Remedy> = own.chain(of_pods).filter(|remedy| is_new(remedy)).collect();
         if remedies.is_empty() {

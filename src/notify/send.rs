@@ -199,9 +199,11 @@ impl Post for HttpPost {
         let mut request = Request::post(uri).body(Full::new(Bytes::from(body))).map_err(|_| NoAnswer::Broken)?;
         request.headers_mut().insert(USER_AGENT, HeaderValue::from_static(AGENT));
         request.headers_mut().extend(headers);
-        let failed = |error: legacy::Error| match error.is_connect() {
-            true => NoAnswer::Connect(text::line(&innermost(&error), DETAIL_MAX)),
-            false => NoAnswer::Broken,
+        let failed = |error: legacy::Error| {
+            if error.is_connect() {
+                return NoAnswer::Connect(text::line(&innermost(&error), DETAIL_MAX));
+            }
+            NoAnswer::Broken
         };
         let response = client.clone().oneshot(request).await.map_err(failed)?;
         let (status, headers) = (response.status(), response.headers());
