@@ -11,9 +11,6 @@ use shindan_core::reconcile::{DiagnosisKey, Object, past_failures};
 
 use super::message::{Affected, Notice, OBJECTS_MAX};
 
-/// Most remedies of a diagnosis.
-const REMEDIES_MAX: usize = 6;
-
 /// Identifies an incident: its root, with the namespace if the root has one.
 pub type IncidentKey = Arc<str>;
 
@@ -110,27 +107,39 @@ fn remedy(members: &[&Member]) -> Option<(String, Option<String>)> {
     if let [only] = members {
         return only.remedies.first().cloned();
     }
-    // By text: the weight, the first diagnosis with it, its command, and whether others have another command.
-    let mut found: Vec<(&str, usize, &Member, &Option<String>, bool)> = Vec::new();
+    let longest = members.iter().map(|member| member.remedies.len()).max()?;
+    let mut offers: Vec<Offer<'_>> = Vec::new();
     for member in members {
         for (place, (text, command)) in member.remedies.iter().enumerate() {
-            let weight = REMEDIES_MAX.saturating_sub(place);
-            match found.iter_mut().find(|(known, ..)| known == text) {
-                Some((_, sum, _, known, differs)) => {
-                    *sum += weight;
-                    *differs |= *known != command;
+            let (weight, command) = (longest - place, command.as_deref());
+            match offers.iter_mut().find(|of| of.text == text) {
+                Some(of) => {
+                    of.weight += weight;
+                    of.is_shared |= of.command == command;
+                    of.differs |= of.command != command;
                 }
-                None => found.push((text, weight, member, command, false)),
+                None => offers.push(Offer { text, command, of: member, weight, is_shared: false, differs: false }),
             }
         }
     }
     // The first one of several with the same weight.
-    let best =
-        found.iter().rev().max_by_key(|(_, weight, _, _, differs)| if *differs { weight / 2 } else { *weight })?;
-    let (text, _, member, command, differs) = best;
-    let others = members.iter().filter(|of| of.remedies.iter().any(|(of, _)| of == text)).count();
-    let text = if *differs || others == 1 { format!("{}: {text}", member.affected()) } else { (*text).to_owned() };
-    Some((text, (*command).clone()))
+    let best = offers.iter().rev().max_by_key(|of| if of.differs { of.weight / 2 } else { of.weight })?;
+    let is_of_all = best.is_shared && !best.differs;
+    let text = if is_of_all { best.text.to_owned() } else { format!("{}: {}", best.of.affected(), best.text) };
+    Some((text, best.command.map(ToOwned::to_owned)))
+}
+
+/// A remedy of some diagnoses of an incident.
+struct Offer<'m> {
+    text: &'m str,
+    /// That of `of`, the first diagnosis with this text.
+    command: Option<&'m str>,
+    of: &'m Member,
+    /// Larger the more diagnoses have it, and the earlier they state it.
+    weight: usize,
+    /// Whether another diagnosis has the same command, or another one.
+    is_shared: bool,
+    differs: bool,
 }
 
 /// Whether the root is one object for all namespaces. An image is not: each owner of a manifest that names it must act.

@@ -123,17 +123,9 @@ impl Notice {
             None if is_over => {}
             None => lines.push(("Problem", self.summary.clone())),
         }
-        let mut affected: Vec<_> = self.objects.iter().map(ToString::to_string).collect();
-        if self.affected > affected.len() {
-            affected.push(format!("and {} more", self.affected - affected.len()));
-        }
-        lines.push((if is_over { "Was affected" } else { "Affected" }, affected.join(", ")));
+        lines.push((if is_over { "Was affected" } else { "Affected" }, listed(&self.objects, self.affected)));
         if self.namespaces.len() > 1 && self.affected > self.objects.len() {
-            let mut namespaces: Vec<_> = self.namespaces.iter().take(OBJECTS_MAX).cloned().collect();
-            if self.namespaces.len() > OBJECTS_MAX {
-                namespaces.push(format!("and {} more", self.namespaces.len() - OBJECTS_MAX));
-            }
-            lines.push(("Namespaces", namespaces.join(", ")));
+            lines.push(("Namespaces", listed(&self.namespaces, self.namespaces.len())));
         }
         if self.pods > 1 && !is_over {
             lines.push(("Failing pods", self.pods.to_string()));
@@ -154,6 +146,15 @@ impl Notice {
         }
         lines
     }
+}
+
+/// The first [`OBJECTS_MAX`] of `total` names, and how many more there are.
+fn listed<T: ToString>(names: &[T], total: usize) -> String {
+    let mut shown: Vec<String> = names.iter().take(OBJECTS_MAX).map(ToString::to_string).collect();
+    if total > shown.len() {
+        shown.push(format!("and {} more", total - shown.len()));
+    }
+    shown.join(", ")
 }
 
 /// Lines with their names, as text.

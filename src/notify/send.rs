@@ -129,12 +129,6 @@ fn failure(answer: &Answer) -> Outcome {
     }
 }
 
-/// The innermost reason of an error: `invalid peer certificate: UnknownIssuer`, `Connection refused`.
-fn innermost(error: &dyn std::error::Error) -> String {
-    let all = std::iter::successors(Some(error), |error| error.source());
-    all.last().map(ToString::to_string).unwrap_or_default()
-}
-
 /// A response of one word, such as `invalid_payload`. Other responses are not logged: they may repeat a secret.
 fn word(body: &[u8]) -> Option<&str> {
     let word = str::from_utf8(body).ok()?.trim();
@@ -200,10 +194,12 @@ impl Post for HttpPost {
         request.headers_mut().insert(USER_AGENT, HeaderValue::from_static(AGENT));
         request.headers_mut().extend(headers);
         let failed = |error: legacy::Error| {
-            if error.is_connect() {
-                return NoAnswer::Connect(text::line(&innermost(&error), DETAIL_MAX));
+            if !error.is_connect() {
+                return NoAnswer::Broken;
             }
-            NoAnswer::Broken
+            // The innermost error is the reason: `invalid peer certificate: UnknownIssuer`, `Connection refused`.
+            let reason = anyhow::Chain::new(&error).last().map(ToString::to_string).unwrap_or_default();
+            NoAnswer::Connect(text::line(&reason, DETAIL_MAX))
         };
         let response = client.clone().oneshot(request).await.map_err(failed)?;
         let (status, headers) = (response.status(), response.headers());
