@@ -1,19 +1,25 @@
 //! Invalid values are rejected, with their names and what is allowed.
 
-use crate::refused;
+use shindan::notify::Settings;
+
+use crate::{refused, rendered};
 
 #[test]
 fn invalid_values_are_rejected_with_name_and_range() {
-    let cases: [(&str, &[&str]); 54] = [
+    let cases: [(&str, &[&str]); 55] = [
         (
             r#"config.thresholds={"RegistryTimeuot":"5m"}"#,
-            &["config.thresholds", "RegistryTimeuot is no cause with a threshold", "RegistryTimeout"],
+            &["config.thresholds", "RegistryTimeuot is no cause with a threshold; similar: RegistryTimeout;"],
+        ),
+        (
+            r#"config.ignoreCauses=["OOMKiled"]"#,
+            &["config.ignoreCauses: OOMKiled is no cause; similar: OOMKilled, OOMKilledByNode;"],
         ),
         (r#"resources={"limits":{"memory":"abc"}}"#, &["/resources/limits/memory", "abc"]),
         (r#"config.ignoreCauses=["OOM Killed"]"#, &["/config/ignoreCauses/0", "OOM Killed"]),
         (
             r#"config.thresholds={"OOMKilled":"5m"}"#,
-            &["config.thresholds", "OOMKilled is no cause with a threshold", "RegistryTimeout"],
+            &["config.thresholds: OOMKilled is no cause with a threshold; docs/configuration.md lists them"],
         ),
         (r#"config.selector="a in b""#, &["/config/selector", "a in b"]),
         (
@@ -129,4 +135,69 @@ fn rules_need_an_operator_that_reads_them() {
         let error = refused(&[RULE, without]);
         assert!(error.contains("rules.definitions: DiagnosisRules are cluster-scoped"), "{error}");
     }
+}
+
+/// The chart rejects what the program would reject after the installation, and accepts what it accepts.
+#[test]
+fn notifications_are_checked_as_by_the_program() {
+    const CHAT: &str = r#"{"name":"chat","slack":{"urlFile":"/run/url"}}"#;
+    let with = |more: &str| format!(r#"{{"receivers":[{CHAT}]{more}}}"#);
+    let one = |receiver: &str| format!(r#"{{"receivers":[{receiver}]}}"#);
+    let cases = [
+        (with(""), None),
+        (with(r#","groupWait":"5m","updateInterval":"1d""#), None),
+        (with(r#","groupWait":"0s","updateInterval":"90""#), None),
+        (with(r#","groupWait":"10m""#), Some("notify.config.groupWait: 10m must be from 0s to 5m")),
+        (with(r#","updateInterval":"25h""#), Some("notify.config.updateInterval: 25h must be from 0s to 1d")),
+        (with(r#","groupWait":"soon""#), Some("/notify/config/groupWait")),
+        (with(r#","gruopWait":"1m""#), Some("'gruopWait' not allowed")),
+        (with(r#","routes":[{"receivers":["chat"],"categories":["Image"]}]"#), None),
+        (with(r#","routes":[{"receivers":["caht"]}]"#), Some("notify.config.routes[0]: there is no receiver caht")),
+        (with(r#","routes":[{"receivers":["chat"],"categories":["Images"]}]"#), Some("/routes/0/categories/0")),
+        (one(&format!("{CHAT},{CHAT}")), Some("notify.config.receivers[1] (chat): the name is there twice")),
+        (r#"{"cluster":"prod"}"#.to_owned(), Some("notify.config.receivers: name at least one receiver")),
+        (one(r#"{"name":"none"}"#), Some("receivers[0] (none): must have exactly one of: slack, teams")),
+        (
+            one(r#"{"name":"two","slack":{"urlFile":"/run/a"},"teams":{"urlFile":"/run/b"}}"#),
+            Some("receivers[0] (two): must have exactly one of"),
+        ),
+        (one(r#"{"name":"hook","webhook":{}}"#), Some("(hook): webhook: must have either url or urlFile")),
+        (one(r#"{"name":"hook","webhook":{"url":"https://a.example/","urlFile":"/run/url"}}"#), Some("either url or")),
+        (
+            one(r#"{"name":"hook","webhook":{"url":"http://a.example/"}}"#),
+            Some("(hook): url: must begin with https://"),
+        ),
+        (one(r#"{"name":"hook","webhook":{"url":"http://10.0.0.1:80/"}}"#), Some("url: must begin with https://")),
+        (one(r#"{"name":"hook","webhook":{"url":"http://receiver:8080/in"}}"#), None),
+        (one(r#"{"name":"hook","webhook":{"url":"http://Receiver.team-a.svc:80/in"}}"#), None),
+        (one(r#"{"name":"hook","webhook":{"url":"http://receiver.team-a.svc.cluster.local"}}"#), None),
+        (one(r#"{"name":"hook","webhook":{"url":"http://127.0.0.1:8080/"}}"#), None),
+        (one(r#"{"name":"hook","webhook":{"url":"http://[::1]:8080/"}}"#), None),
+        (one(r#"{"name":"hook","webhook":{"url":"http://[2001:db8::1]:8080/"}}"#), Some("url: must begin with")),
+        (one(r#"{"name":"am","alertmanager":{}}"#), Some("/notify/config/receivers/0/alertmanager")),
+    ];
+    for (config, error) in cases {
+        let by_program = Settings::parse(&config);
+        assert_eq!(by_program.is_err(), error.is_some(), "the program: {config}: {by_program:?}");
+        let value = format!("notify.config={config}");
+        match error {
+            Some(text) => assert!(refused(&[&value]).contains(text), "{value}: {}", refused(&[&value])),
+            None => assert!(!rendered(&[&value]).is_empty()),
+        }
+    }
+}
+
+/// A secret that is named but not mounted, and one that is mounted for nothing.
+#[test]
+fn files_of_secrets_need_the_secret() {
+    const CONFIG: &str =
+        r#"notify.config={"receivers":[{"name":"chat","slack":{"urlFile":"/etc/shindan/notify-secrets/url"}}]}"#;
+    let error = refused(&[CONFIG]);
+    assert!(
+        error.contains("receivers[0] (chat): urlFile: name the Secret with this file in notify.secretName"),
+        "{error}"
+    );
+    assert!(!rendered(&[CONFIG, r#"notify.secretName="shindan-notify""#]).is_empty());
+    let error = refused(&[r#"notify.secretName="shindan-notify""#]);
+    assert!(error.contains("notify.secretName: nothing uses this Secret"), "{error}");
 }

@@ -1,6 +1,6 @@
 //! Each flag of the program is a value, with the same default and the same range.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use clap::{CommandFactory, Parser};
@@ -159,17 +159,16 @@ fn the_chart_knows_what_sets_each_flag() {
     holds("_flags.tpl", &text);
 }
 
-/// The chart accepts thresholds only for the causes of this list.
+/// The chart accepts only these causes, and thresholds only for those that have one.
 #[test]
-fn causes_with_a_threshold_are_those_of_the_catalogue() {
+fn causes_are_those_of_the_catalogue() {
     use shindan_core::rules;
-    let mut causes: Vec<_> = rules::patient().collect();
-    causes.sort_unstable();
-    causes.dedup();
-    let list = causes.iter().fold(String::new(), |list, cause| list + "- " + cause + "\n");
+    let timed: BTreeSet<_> = rules::patient().collect();
+    let causes: BTreeSet<_> = rules::known().map(|known| known.cause).chain(timed.iter().copied()).collect();
+    let list = causes.iter().fold(String::new(), |list, cause| format!("{list}{cause}: {}\n", timed.contains(cause)));
     let text = format!(
-        "{{{{- /* The causes with a threshold, from catalog/. Written by tests/chart/settings.rs. */ -}}}}\n\
-         {{{{- define \"shindan.timedCauses\" -}}}}\n{list}{{{{- end }}}}\n"
+        "{{{{- /* All causes of catalog/, and whether they have a threshold. Written by tests/chart/settings.rs. */ -}}}}\n\
+         {{{{- define \"shindan.causes\" -}}}}\n{list}{{{{- end }}}}\n"
     );
     holds("_causes.tpl", &text);
 }

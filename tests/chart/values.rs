@@ -46,7 +46,8 @@ fn the_schema_has_exactly_the_values_of_the_chart() {
     for path in &all {
         let set = at(&every, path).unwrap_or_else(|| panic!("{EVERY} does not set {path}"));
         let default = at(&defaults, path);
-        assert!(path.starts_with("config.") || default.is_some(), "values.yaml has no {path}");
+        let is_setting = ["config.", "notify.config."].iter().any(|parent| path.starts_with(parent));
+        assert!(is_setting || default.is_some(), "values.yaml has no {path}");
         assert_ne!(Some(set), default, "{EVERY} sets {path} to its default");
     }
 }

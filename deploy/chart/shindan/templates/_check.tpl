@@ -19,6 +19,12 @@ flappingWindow: [1m, 1d]
 flappingStable: [1m, 1d]
 {{- end }}
 
+{{- /* The range of each duration in `notify.config`. */ -}}
+{{- define "shindan.notifyDurations" -}}
+groupWait: [0s, 5m]
+updateInterval: [0s, 1d]
+{{- end }}
+
 {{- /* Seconds of 90, "90", "90s", "5m" or "1h30m", as the program reads them. */ -}}
 {{- define "shindan.seconds" -}}
 {{- if kindIs "string" . -}}
@@ -33,30 +39,60 @@ flappingStable: [1m, 1d]
 {{- end -}}
 {{- end }}
 
+{{- /* "; similar: A, B" of the names that share the most first letters with this one, at least three. */ -}}
+{{- define "shindan.similar" -}}
+{{- $name := lower .name -}}
+{{- $names := .names -}}
+{{- $similar := list -}}
+{{- range $length := untilStep (len $name) 2 -1 -}}
+{{- if not $similar -}}
+{{- range $names -}}
+{{- if hasPrefix (trunc $length $name) (lower .) -}}{{- $similar = append $similar . -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- with $similar -}}{{- printf "; similar: %s" (slice . 0 (min 5 (len .)) | join ", ") -}}{{- end -}}
+{{- end }}
+
 {{- /* All errors that the schema cannot detect: the operator would refuse to start with most of them. */ -}}
 {{- define "shindan.check" -}}
 {{- $config := .Values.config | default dict -}}
 {{- $wrong := list -}}
-{{- range $name, $range := include "shindan.durations" . | fromYaml -}}
-{{- $value := index $config $name -}}
+{{- $durations := dict "config" (dict "values" $config "ranges" "shindan.durations") -}}
+{{- $_ := set $durations "notify.config" (dict "values" (.Values.notify.config | default dict) "ranges" "shindan.notifyDurations") -}}
+{{- range $path, $part := $durations -}}
+{{- range $name, $range := include $part.ranges $ | fromYaml -}}
+{{- $value := index $part.values $name -}}
 {{- if ne nil $value -}}
 {{- $seconds := include "shindan.seconds" $value | int64 -}}
 {{- $least := include "shindan.seconds" (first $range) | int64 -}}
 {{- $most := include "shindan.seconds" (last $range) | int64 -}}
 {{- if or (lt $seconds $least) (gt $seconds $most) -}}
-{{- $wrong = append $wrong (printf "config.%s: %v must be from %s to %s" $name $value (first $range) (last $range)) -}}
+{{- $wrong = append $wrong (printf "%s.%s: %v must be from %s to %s" $path $name $value (first $range) (last $range)) -}}
 {{- end -}}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $causes := include "shindan.causes" . | fromYaml -}}
+{{- $timed := list -}}
+{{- range $cause, $isTimed := $causes -}}
+{{- if $isTimed -}}{{- $timed = append $timed $cause -}}{{- end -}}
 {{- end -}}
 {{- range $cause, $value := $config.thresholds | default dict -}}
-{{- $timed := include "shindan.timedCauses" $ | fromYamlArray -}}
 {{- /* A name with a prefix is that of a rule. */ -}}
 {{- if not (or (contains "/" $cause) (has (lower $cause) ($timed | join "," | lower | splitList ","))) -}}
-{{- $wrong = append $wrong (printf "config.thresholds: %s is no cause with a threshold; the causes with one are: %s" $cause (join ", " $timed)) -}}
+{{- $similar := include "shindan.similar" (dict "name" $cause "names" $timed) -}}
+{{- $wrong = append $wrong (printf "config.thresholds: %s is no cause with a threshold%s; docs/configuration.md lists them" $cause $similar) -}}
 {{- end -}}
 {{- $seconds := include "shindan.seconds" ($value | default 0) | int64 -}}
 {{- if or (lt $seconds 0) (gt $seconds 86400) -}}
 {{- $wrong = append $wrong (printf "config.thresholds.%s: %v must be from 0s to 1d" $cause $value) -}}
+{{- end -}}
+{{- end -}}
+{{- range $cause := $config.ignoreCauses | default list -}}
+{{- if not (has (lower $cause) (keys $causes | join "," | lower | splitList ",")) -}}
+{{- $similar := include "shindan.similar" (dict "name" $cause "names" (keys $causes | sortAlpha)) -}}
+{{- $wrong = append $wrong (printf "config.ignoreCauses: %s is no cause%s; docs/causes.md lists them" $cause $similar) -}}
 {{- end -}}
 {{- end -}}
 {{- range $name := $config.excludeNamespaces | default list -}}
@@ -130,6 +166,7 @@ flappingStable: [1m, 1d]
 {{- $wrong = append $wrong (printf "extraVolumeMounts: extraVolumes has no volume %s" .name) -}}
 {{- end -}}
 {{- end -}}
+{{- $wrong = concat $wrong (include "shindan.notifyErrors" . | fromJsonArray) -}}
 {{- if $wrong }}{{ printf "these values cannot be installed:\n- %s" (join "\n- " $wrong) | fail }}{{ end -}}
 {{- with include "shindan.outdated" . | trimSuffix ", " -}}
 {{- $command := "helm show crds CHART --version VERSION | kubectl apply --server-side --force-conflicts -f -" -}}
