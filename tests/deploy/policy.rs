@@ -144,6 +144,11 @@ fn any_other_change_of_the_operator_is_rejected() {
         let both = with(new, "/metadata/labels", json!({"app": "x"}));
         assert!(rejected(&policy, &update("deployments"), &object(), &both).is_some(), "{what}, and a label");
     }
+    let text =
+        |length: usize| with(object(), "/metadata/annotations/shindan.dev~1diagnosis", json!("診".repeat(length)));
+    let long = "the annotation shindan.dev/diagnosis may have at most 256 characters";
+    assert_eq!(rejected(&policy, &update("pods"), &object(), &text(257)).as_deref(), Some(long));
+    assert_eq!(rejected(&policy, &update("pods"), &object(), &text(256)), None);
     let request = |operation: &str| json!({"operation": operation, "resource": {"resource": "pods"}});
     let only = "the operator may only update objects that --annotate includes";
     assert_eq!(rejected(&policy, &request("CREATE"), &Value::Null, &object()).as_deref(), Some(only));
