@@ -102,10 +102,14 @@ impl Notice {
         format!("{}{word}: {}: {}{}", prefix(cluster), self.cause, self.subject(), self.extent())
     }
 
-    /// Number of affected objects, if there are several.
+    /// The only affected object, if it is not the root itself; the number of several.
     fn extent(&self) -> String {
+        let only = match (&self.root, self.objects.as_slice()) {
+            (Some(root), [only]) if only.object != format!("{}/{}", root.kind, root.name) => format!(" ({only})"),
+            _ => String::new(),
+        };
         match (self.affected, self.namespaces.len()) {
-            (0 | 1, _) => String::new(),
+            (0 | 1, _) => only,
             (objects, 0 | 1) => format!(" ({objects} objects affected)"),
             (objects, namespaces) => format!(" ({objects} objects affected in {namespaces} namespaces)"),
         }
