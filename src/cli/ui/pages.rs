@@ -270,6 +270,8 @@ mod tests {
         assert!(text.contains(fact), "{text}");
         let (_, text) = ask_in(Language::Japanese, failing_for_the_third_time(), uri).await;
         assert!(text.contains("<dt>再発</dt><dd>7 日間で 3 回目。"), "{text}");
+        let (_, overview) = ask(failing_for_the_third_time(), "/").await;
+        assert!(overview.contains("<p class=\"of\">3rd time in 7 days; last time ended by a rollback"), "{overview}");
     }
 
     /// Objects that are no workloads follow these, with their severity, because it is not the title of their section.

@@ -9,6 +9,7 @@ use shindan_core::api::{DiagnosisState, Head, Severity};
 use shindan_core::facts::Timestamp;
 use shindan_core::language::Language;
 use shindan_core::language::{phrase, translate};
+use shindan_core::reconcile::past_failures;
 
 use super::filter::{Filter, States};
 use super::link::Subject;
@@ -71,6 +72,8 @@ pub(super) struct Row {
     cause: String,
     container: String,
     summary: String,
+    /// How often an active failure of a workload occurred before.
+    recurrence: String,
     /// For example `Recovered`, where the title of the group does not state it.
     badge: &'static str,
     class: &'static str,
@@ -174,7 +177,13 @@ impl Row {
         let words: Vec<&str> = [&*head.summary, &container].into_iter().chain(of_pods).collect();
         let mut causes: BTreeSet<String> = pods.iter().map(|pod| clean(&pod.status.head.cause)).collect();
         causes.insert(clean(&head.cause));
-        Self::of(&subject, head, &words, seen).with(causes, &container, &ready)
+        let recurrence = match &of.object {
+            NodeOrWorkload::Workload(_, status) if head.state == DiagnosisState::Active => {
+                past_failures::recurrence(status, language).unwrap_or_default()
+            }
+            _ => String::new(),
+        };
+        Self { recurrence, ..Self::of(&subject, head, &words, seen).with(causes, &container, &ready) }
     }
 
     fn of_pod(pod: &OfPod, seen: Seen<'_>) -> Self {
@@ -215,6 +224,7 @@ impl Row {
             cause: clean(&head.cause),
             container: String::new(),
             summary: clean(&head.summary),
+            recurrence: String::new(),
             badge: if section == Section::Workloads { "" } else { badge(head.state, head.severity) },
             class: class(head.state, head.severity),
             ready: String::new(),
