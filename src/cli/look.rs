@@ -276,8 +276,8 @@ fn print_answer(
         writeln!(streams.err, "warning: {note}")?;
     }
     let language = args.language.language();
-    // Many pods end on a node in a day.
-    let reading = Reading { detail: question.detail(found), language, collapses_ended: question.asked.is_of_nodes() };
+    let collapses_ended = question.asked.collapses_ended(found, args.ended);
+    let reading = Reading { detail: question.detail(found), language, collapses_ended };
     found.write(args.output, reading, now, streams.out)?;
     // Flushes the output first, so that it appears before the messages on standard error.
     streams.out.flush()?;

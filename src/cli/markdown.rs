@@ -49,7 +49,7 @@ impl Section<'_> {
         let own = of.node_or_workload.map(|of| of.object.head());
         let Some(head) = own.or_else(|| of_pods.clone().min_by_key(|head| head.severity)) else { return Ok(()) };
         writeln!(self.out, "## {}: {}\n", words(&title(of)), words(&head.cause))?;
-        writeln!(self.out, "**{}**\n", words(&head.summary))?;
+        writeln!(self.out, "**{}**\n", words(headline(of, head)))?;
         self.facts(of, head)?;
         self.timeline(of)?;
         self.cause(head)?;
@@ -171,20 +171,23 @@ impl Section<'_> {
         let mut services: Vec<&ServiceImpact> = Vec::new();
         match of.node_or_workload.map(|of| &of.object) {
             Some(NodeOrWorkload::Workload(_, status)) => {
-                let (ready, desired, failing) = (status.pods.ready, status.pods.desired, status.pods.failing);
-                lines.push(translate!(
-                    language,
-                    "{ready} of {desired} pods are ready, {failing} fail.",
-                    "{desired} 個の Pod のうち {ready} 個が Ready、{failing} 個が失敗。",
-                    ready,
-                    desired,
-                    failing
-                ));
+                // Counts of an ended failure are those of its end.
+                if status.head.state == DiagnosisState::Active {
+                    let (ready, desired, failing) = (status.pods.ready, status.pods.desired, status.pods.failing);
+                    lines.push(translate!(
+                        language,
+                        "Ready pods: {ready} of {desired}; failing: {failing}",
+                        "Ready の Pod: {desired} 個のうち {ready} 個、失敗: {failing} 個",
+                        ready,
+                        desired,
+                        failing
+                    ));
+                }
                 services.extend(status.serving.iter().flat_map(|serving| &serving.services));
             }
             Some(NodeOrWorkload::Node(_, status)) => {
                 let pods = status.pods;
-                lines.push(translate!(language, "{pods} pods are affected.", "{pods} 個の Pod に影響。", pods));
+                lines.push(translate!(language, "Affected pods: {pods}", "影響を受けた Pod: {pods} 個", pods));
                 lines.extend(
                     status
                         .affected
@@ -235,11 +238,12 @@ impl Section<'_> {
         let language = self.language;
         self.heading(phrase!(language, "What ended it", "終わり方"))?;
         let at = head.last_transition.map(exact).unwrap_or_default();
-        let text = match head.state {
-            DiagnosisState::Gone => {
-                translate!(language, "The object was deleted: {at}.", "オブジェクトが削除された: {at}。", at)
-            }
-            _ => translate!(language, "It became healthy: {at}.", "正常になった: {at}。", at),
+        let text = if head.state == DiagnosisState::Gone {
+            translate!(language, "The object was deleted: {at}", "オブジェクトが削除された: {at}", at)
+        } else {
+            let now = Some(&*head.summary).filter(|summary| *summary != headline(of, head));
+            let now = now.map(|summary| format!(" ({})", words(summary))).unwrap_or_default();
+            translate!(language, "It became healthy: {at}{now}", "正常になった: {at}{now}", at, now)
         };
         writeln!(self.out, "- {text}")?;
         if let Some(NodeOrWorkload::Workload(_, status)) = of.node_or_workload.map(|of| &of.object)
@@ -249,14 +253,13 @@ impl Section<'_> {
         }
         let count = |state| of.pods.iter().filter(|pod| pod.status.head.state == state).count();
         let (recovered, gone) = (count(DiagnosisState::Recovered), count(DiagnosisState::Gone));
-        if of.node_or_workload.is_some() && recovered + gone > 0 {
-            let text = translate!(
-                language,
-                "Of the pods that failed, {recovered} became healthy, and {gone} were deleted or replaced.",
-                "失敗した Pod のうち、正常になったもの {recovered}、削除または置き換えられたもの {gone}。",
-                recovered,
-                gone
-            );
+        let healthy = translate!(language, "{recovered} became healthy", "正常になったもの {recovered}", recovered);
+        let replaced = translate!(language, "{gone} deleted or replaced", "削除または置き換えられたもの {gone}", gone);
+        let ends = [(recovered, healthy), (gone, replaced)];
+        let ends: Vec<String> = ends.into_iter().filter(|(count, _)| *count > 0).map(|(_, text)| text).collect();
+        if of.node_or_workload.is_some() && !ends.is_empty() {
+            let ends = ends.join(phrase!(language, ", ", "、"));
+            let text = translate!(language, "Pods that failed: {ends}", "失敗した Pod: {ends}", ends);
             writeln!(self.out, "- {text}")?;
         }
         Ok(())
@@ -295,6 +298,13 @@ impl Section<'_> {
         }
         Ok(())
     }
+}
+
+/// What failed. The summary of a workload that recovered states how it is now, and its pods state what failed.
+fn headline<'a>(of: &Block<'a>, head: &'a Head) -> &'a str {
+    let mut of_pods = of.pods.iter().map(|pod| &pod.status.head);
+    let failed = of_pods.find(|pod| head.state == DiagnosisState::Recovered && pod.cause == head.cause);
+    &failed.unwrap_or(head).summary
 }
 
 /// The object of an incident.

@@ -2,10 +2,44 @@
 
 use serde_json::json;
 use shindan_core::api::DiagnosisKind;
+use shindan_core::case::Thresholds;
 use shindan_core::facts::ObjectKey;
+use shindan_core::language::Language;
+use shindan_core::offline;
 use shindan_core::reconcile::DiagnosisKey;
+use shindan_core::wire::Dump;
 
 use super::{Found, NodeOrWorkload, OfNodeOrWorkload};
+
+/// A reference that is longer than a line of 60 columns.
+pub(in crate::cli) const IMAGE: &str =
+    "registry.example.com/platform/checkout/services/payment-gateway/backend-with-a-long-name/web:2026.11.21-1";
+
+/// A pod whose image does not exist.
+pub(in crate::cli) fn failing(name: &str, language: Language) -> Found {
+    let error = format!("failed to resolve reference \"{IMAGE}\": {IMAGE}: not found");
+    let mut dump = Dump::default();
+    dump.read(&format!(
+        r#"
+kind: Pod
+apiVersion: v1
+metadata: {{name: {name}, namespace: shop, uid: {name}, creationTimestamp: "2026-11-21T09:00:00Z"}}
+spec: {{nodeName: node-of-the-second-pool-1, containers: [{{name: web, image: "{IMAGE}"}}]}}
+status:
+  phase: Pending
+  startTime: "2026-11-21T09:00:00Z"
+  containerStatuses:
+  - name: web
+    image: "{IMAGE}"
+    restartCount: 0
+    state: {{waiting: {{reason: ImagePullBackOff, message: 'Back-off pulling image "{IMAGE}": ErrImagePull: {error}'}}}}
+"#
+    ));
+    let now = dump.newest.unwrap();
+    let thresholds = Thresholds::default().in_language(language).for_snapshot();
+    let report = offline::diagnose(dump, offline::Logs::default(), now, thresholds);
+    Found::of_writes(report.pods, report.nodes_and_workloads)
+}
 
 /// A Deployment that fails for the third time within a week.
 pub(in crate::cli) fn failing_for_the_third_time() -> Found {

@@ -252,6 +252,14 @@ impl Asked {
         !kinds.is_empty() && kinds.into_iter().all(|kind| *kind == Kind::Node)
     }
 
+    /// Whether the tree only counts ended pods. Many pods end on a node in a day, and beside a failing pod of a workload the
+    /// ended ones add nothing, unless they were asked for.
+    pub(super) fn collapses_ended(&self, found: &Found, with_ended: bool) -> bool {
+        let names_pods = self.kinds().contains(&&Kind::Pod);
+        let is_of_workloads = matches!(self, Self::These(_)) && !names_pods;
+        self.is_of_nodes() || is_of_workloads && !with_ended && found.pods.iter().any(OfPod::fails)
+    }
+
     /// Whether the requested objects can be diagnosed without access to pods.
     pub(super) fn is_without_pods(&self) -> bool {
         let kinds = self.kinds();
@@ -353,9 +361,12 @@ pub(super) fn concerns_operator(found: &Found) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use shindan_core::api::DiagnosisState;
     use shindan_core::facts::WorkloadKind;
+    use shindan_core::language::Language;
 
     use super::*;
+    use crate::cli::found::testing::failing;
 
     fn parsed(words: &[&str]) -> Result<Vec<String>, String> {
         let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
@@ -390,6 +401,26 @@ mod tests {
             let asked = Asked::without_discovery(&[word.to_owned()]).unwrap().unwrap();
             assert!(matches!(&asked, Asked::Kind(of) if *of == kind), "{word}: {asked:?}");
         }
+    }
+
+    #[test]
+    fn ended_pods_are_counted_for_nodes_and_beside_failing_ones() {
+        let collapses = |word: &str, found: &Found, with_ended: bool| {
+            let asked = Asked::without_discovery(&[word.to_owned()]).unwrap().unwrap();
+            asked.collapses_ended(found, with_ended)
+        };
+        let mut found = failing("web-1", Language::English);
+        for (word, with_ended, is_short) in [
+            ("deploy/web", false, true),
+            ("deploy/web", true, false),
+            ("pod/web-1", false, false),
+            ("node/n1", false, true),
+            ("node/n1", true, true),
+        ] {
+            assert_eq!(collapses(word, &found, with_ended), is_short, "{word}, --ended: {with_ended}");
+        }
+        found.pods[0].status.head.state = DiagnosisState::Recovered;
+        assert!(!collapses("deploy/web", &found, false), "nothing else would be left of the workload");
     }
 
     #[test]

@@ -1,39 +1,5 @@
-use shindan_core::case::Thresholds;
-use shindan_core::offline;
-use shindan_core::wire::Dump;
-
 use super::*;
-use crate::cli::found::testing::failing_for_the_third_time;
-
-/// A reference that is longer than a line of 60 columns.
-const IMAGE: &str =
-    "registry.example.com/platform/checkout/services/payment-gateway/backend-with-a-long-name/web:2026.11.21-1";
-
-/// A pod whose image does not exist.
-fn failing(name: &str, language: Language) -> Found {
-    let error = format!("failed to resolve reference \"{IMAGE}\": {IMAGE}: not found");
-    let mut dump = Dump::default();
-    dump.read(&format!(
-        r#"
-kind: Pod
-apiVersion: v1
-metadata: {{name: {name}, namespace: shop, uid: {name}, creationTimestamp: "2026-11-21T09:00:00Z"}}
-spec: {{nodeName: node-of-the-second-pool-1, containers: [{{name: web, image: "{IMAGE}"}}]}}
-status:
-  phase: Pending
-  startTime: "2026-11-21T09:00:00Z"
-  containerStatuses:
-  - name: web
-    image: "{IMAGE}"
-    restartCount: 0
-    state: {{waiting: {{reason: ImagePullBackOff, message: 'Back-off pulling image "{IMAGE}": ErrImagePull: {error}'}}}}
-"#
-    ));
-    let now = dump.newest.unwrap();
-    let thresholds = Thresholds::default().in_language(language).for_snapshot();
-    let report = offline::diagnose(dump, offline::Logs::default(), now, thresholds);
-    Found::of_writes(report.pods, report.nodes_and_workloads)
-}
+use crate::cli::found::testing::{IMAGE, failing, failing_for_the_third_time};
 
 fn printed(found: &Found, width: usize, reading: Reading) -> String {
     let mut out = Vec::new();
