@@ -10,10 +10,11 @@ use crate::facts::{Container, Mount, RefKind, VolumeSource};
 
 static PATH: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"(?:^|[\s"'`(=:\[])(/[A-Za-z0-9._@+/-]+)"#).ok());
 
-/// All files and directories in the line.
+/// All files and directories in the line. `//` begins the host of a URL.
 pub(super) fn paths(line: &str) -> impl Iterator<Item = &str> {
     let found = PATH.iter().flat_map(|pattern| pattern.captures_iter(line));
-    found.filter_map(|found| Some(found.get(1)?.as_str().trim_end_matches(['.', ':'])))
+    let paths = found.filter_map(|found| Some(found.get(1)?.as_str().trim_end_matches(['.', ':'])));
+    paths.filter(|path| !path.starts_with("//"))
 }
 
 /// A file in a volume whose source is an object of the cluster.

@@ -112,11 +112,13 @@ pub(super) fn forbidden_name(line: &str) -> Option<&str> {
             r"data file '(?<a>[^']+)' must be writable",
             r"File (?<b>\S+): '[a-z]+' returned OS error 2?13\b",
             r"Can't read dir of '(?<c>[^']+)' \(OS errno 13",
+            // Redis, Valkey
+            r"append-only (?:dir|file) (?<d>[^\s:]+): Permission denied",
         ];
         Regex::new(&patterns.join("|")).ok()
     });
     let found = NAMED.as_ref()?.captures(line)?;
-    ["a", "b", "c"].iter().find_map(|name| found.name(name)).map(|name| name.as_str())
+    ["a", "b", "c", "d"].iter().find_map(|name| found.name(name)).map(|name| name.as_str())
 }
 
 /// The missing file or directory.
@@ -208,6 +210,7 @@ mod tests {
             ("dial unix /var/run/docker.sock: connect: permission denied", None),
             ("open /proc/sys/kernel/core_pattern: permission denied", None),
             ("ERROR: permission denied for table users", None),
+            ("PUT https://vault.vault:8200/v1/auth/kubernetes/login Code: 403. Errors: * permission denied", None),
         ] {
             assert_eq!(forbidden_path(line), path, "{line}");
         }
@@ -231,6 +234,17 @@ mod tests {
             ),
         ] {
             assert_eq!(missing_path(line), path, "{line}");
+        }
+    }
+
+    #[test]
+    fn finds_the_name_in_the_data_directory() {
+        for (line, name) in [
+            ("[ERROR] [MY-012271] The innodb_system data file 'ibdata1' must be writable", Some("ibdata1")),
+            ("Can't open or create append-only dir appendonlydir: Permission denied", Some("appendonlydir")),
+            ("Can't open or create append-only dir appendonlydir: No space left on device", None),
+        ] {
+            assert_eq!(forbidden_name(line), name, "{line}");
         }
     }
 

@@ -36,6 +36,8 @@ static ENDPOINTS: LazyLock<Vec<(Vec<&str>, Regex)>> = LazyLock::new(|| {
             "timeout occurred after waiting ",
             r"timeout occurred after waiting [0-9]+ seconds for (?<host>[A-Za-z0-9._-]+):(?<port>[0-9]+)",
         ),
+        // rsync
+        ("failed to connect to ", r"failed to connect to (?<host>[A-Za-z0-9._-]+) \("),
         ("resolve server ", r"resolve server (?<host>[A-Za-z0-9._-]+):(?<port>[0-9]+)"),
         // PHP
         ("getaddrinfo for ", r"getaddrinfo for (?<host>[A-Za-z0-9._-]+) failed"),
@@ -138,17 +140,20 @@ fn is_of_pod(host: &str) -> bool {
 fn first_of(patterns: &[(Vec<&str>, Regex)], line: &str) -> Option<String> {
     let lower = line.to_ascii_lowercase();
     let fit = patterns.iter().filter(|(marks, _)| marks.iter().any(|mark| lower.contains(mark)));
-    let mut found = fit.flat_map(|(_, pattern)| pattern.captures_iter(line)).filter(|found| !is_source(found));
+    let mut found = fit.flat_map(|(_, pattern)| pattern.captures_iter(line)).filter(|found| !is_source(line, found));
     let found = found.next()?;
     let host = found.name("host")?.as_str().trim_end_matches('.');
     Some(found.name("port").map_or_else(|| host.to_owned(), |port| format!("{host}:{}", port.as_str())))
 }
 
-/// Whether the apparent `host:port` is a source location, such as `main.rs:12`.
-fn is_source(found: &regex::Captures<'_>) -> bool {
+/// Whether the apparent `host:port` is a source location, such as `main.rs:12`, or the end of one: `_ssl.c:1006`.
+fn is_source(line: &str, found: &regex::Captures<'_>) -> bool {
     const ENDINGS: [&str; 12] =
         [".rs", ".go", ".py", ".js", ".ts", ".mjs", ".java", ".kt", ".rb", ".cs", ".cpp", ".php"];
-    found.name("host").is_some_and(|host| ENDINGS.iter().any(|ending| host.as_str().ends_with(ending)))
+    found.name("host").is_some_and(|host| {
+        let is_part = line.get(..host.start()).is_some_and(|before| before.ends_with(['.', '_']));
+        is_part || ENDINGS.iter().any(|ending| host.as_str().ends_with(ending))
+    })
 }
 
 /// Markers of failed connections.
@@ -170,7 +175,9 @@ const REFUSALS: [&str; 14] = [
 ];
 
 /// Markers of exceptions that contain no endpoint, with the server's product (if known) and the kind of failure.
-const UNNAMED: [(&str, (&str, &str)); 20] = [
+const UNNAMED: [(&str, (&str, &str)); 22] = [
+    ("nobrokersavailable", ("Kafka", "refused")),
+    ("can't contact ldap server", ("LDAP", "refused")),
     ("timed out waiting for a node assignment", ("Kafka", "timeout")),
     ("sqlstate[hy000] [2002]", ("MySQL", "refused")),
     ("amqpconnectionerror", ("AMQP", "refused")),
@@ -193,9 +200,9 @@ const UNNAMED: [(&str, (&str, &str)); 20] = [
     ("etimedout", ("", "timeout")),
 ];
 
-/// An exception or panic in the format in which it terminates a program.
+/// An exception, a panic, or the error of a client in the format in which it terminates a program.
 static EXCEPTION: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let class = r"[A-Za-z_][0-9A-Za-z_.$]*(?:[Ee]rror|Exception)";
+    let class = r"(?:[A-Za-z_][0-9A-Za-z_.$]*(?:[Ee]rror|Exception|NoBrokersAvailable|SERVER_DOWN)|curl: \([0-9]+\)|ldap[a-z_]*)";
     Regex::new(&format!(
         r#"^(?:Caused by: |Exception in thread "[^"]*" |Unhandled exception[.:] |(?:PHP )?Fatal error: +Uncaught |---> )?{class}(?:[:,; (]|$)|^thread '[^']*' .*panicked at |^panic: |Unhandled exception|SQLSTATE\[HY000\] \[2002\]"#
     ))
@@ -235,7 +242,7 @@ pub(super) fn is_connection_attempt(line: &str) -> bool {
     text::has_any(line, &["connect to ", "connecting to "])
 }
 
-/// Whether the line is about an address that the program itself listens on.
+/// Whether the line is about an address that the program itself listens on. A bind of LDAP is a login.
 pub(super) fn is_about_listening(line: &str) -> bool {
     const LISTENING: [&str; 12] = [
         "bind(",
@@ -251,7 +258,7 @@ pub(super) fn is_about_listening(line: &str) -> bool {
         "listener",
         "error binding",
     ];
-    text::has_any(line, &LISTENING) && !text::has(line, &["initandlisten"])
+    text::has_any(line, &LISTENING) && !text::has_any(line, &["initandlisten", "ldap"])
 }
 
 pub(super) fn is_refusal(line: &str) -> bool {
@@ -453,6 +460,7 @@ mod tests {
             ("Caused by: java.net.UnknownHostException: kafka: Name or service not known", "kafka"),
             ("curl: (7) Failed to connect to api port 80 after 0 ms: Connection refused", "api:80"),
             ("curl: (6) Could not resolve host: api", "api"),
+            ("rsync: failed to connect to backup.shop (10.0.0.9): Connection refused (111)", "backup.shop"),
             ("wget: bad address 'api:80'", "api:80"),
             ("php_network_getaddresses: getaddrinfo for mysql failed: Temporary failure in name resolution", "mysql"),
             ("OSError: [Errno 111] Connect call failed ('10.96.0.20', 5432)", "10.96.0.20:5432"),
@@ -472,7 +480,9 @@ mod tests {
         ] {
             assert_eq!(endpoint(line).as_deref(), Some(named), "{line}");
         }
-        assert_eq!(endpoint("main.rs:120: connection refused"), None, "a place in a program");
+        for line in ["main.rs:120: connection refused", "certificate verify failed (_ssl.c:1006)"] {
+            assert_eq!(endpoint(line), None, "a place in a program: {line}");
+        }
         assert_eq!(endpoint("connection refused"), None);
         assert_eq!(endpoint("12:30:11 connection refused"), None, "a time of day is no address");
     }
