@@ -94,6 +94,8 @@ pub(super) fn forbidden_path(line: &str) -> Option<&str> {
         "has wrong ownership",
         "has invalid permissions",
         "has group or world access",
+        // RabbitMQ
+        "must be accessible by owner only",
     ];
     // Advice in the next sentence may name anything.
     let at = marks.iter().find_map(|mark| lower.find(mark))?;
