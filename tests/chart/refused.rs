@@ -198,6 +198,12 @@ fn files_of_secrets_need_the_secret() {
         "{error}"
     );
     assert!(!rendered(&[CONFIG, r#"notify.secretName="shindan-notify""#]).is_empty());
+    let own = r#"notify.config={"receivers":[{"name":"hook","caFile":"/etc/shindan/notify-secrets/ca.crt","webhook":{"url":"https://a.example/"}}]}"#;
+    let error = refused(&[own]);
+    assert!(
+        error.contains("receivers[0] (hook): caFile: name the Secret with this file in notify.secretName"),
+        "{error}"
+    );
     let error = refused(&[r#"notify.secretName="shindan-notify""#]);
     assert!(error.contains("notify.secretName: nothing uses this Secret"), "{error}");
 }

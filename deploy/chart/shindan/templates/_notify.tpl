@@ -59,7 +59,7 @@ shindan.dev/notify-config: {{ toJson . | sha256sum | trunc 16 | quote }}
 {{- end -}}
 {{- range $given -}}
 {{- $endpoint := get $receiver . -}}
-{{- range $key, $value := $endpoint -}}
+{{- range $key, $value := merge (pick $receiver "caFile") $endpoint -}}
 {{- if and (hasSuffix "File" $key) (hasPrefix $secrets $value) (not $.Values.notify.secretName) -}}
 {{- $wrong = append $wrong (printf "%s: %s: name the Secret with this file in notify.secretName" $place $key) -}}
 {{- end -}}
