@@ -12,8 +12,9 @@ use shindan_core::api::{
     WorkloadDiagnosisStatus,
 };
 use shindan_core::facts::{ObjectKey, Timestamp, WorkloadKey};
+use shindan_core::language::Language;
 use shindan_core::message::text;
-use shindan_core::reconcile::{DiagnosisKey, Object, Record, Write as Planned};
+use shindan_core::reconcile::{DiagnosisKey, Object, Record, Write as Planned, past_failures};
 
 use super::tree::{self, Reading, Style};
 use super::{markdown, print};
@@ -97,6 +98,14 @@ impl NodeOrWorkload {
         match self {
             Self::Node(_, status) => &status.head,
             Self::Workload(_, status) => &status.head,
+        }
+    }
+
+    /// How often a workload failed with this cause before.
+    pub(super) fn recurrence(&self, language: Language) -> Option<String> {
+        match self {
+            Self::Node(..) => None,
+            Self::Workload(_, status) => past_failures::recurrence(status, language),
         }
     }
 

@@ -87,10 +87,7 @@ impl Section<'_> {
         }
         let lasted = head.first_seen.map(|since| print::age(since, until)).unwrap_or_default();
         self.item(phrase!(language, "Duration", "継続時間"), &lasted)?;
-        let recurrence = match of.node_or_workload.map(|of| &of.object) {
-            Some(NodeOrWorkload::Workload(_, status)) if ended.is_none() => past_failures::recurrence(status, language),
-            _ => None,
-        };
+        let recurrence = of.node_or_workload.filter(|_| ended.is_none()).and_then(|of| of.object.recurrence(language));
         self.item(phrase!(language, "Recurrence", "再発"), &recurrence.map(|text| words(&text)).unwrap_or_default())
     }
 
@@ -246,9 +243,7 @@ impl Section<'_> {
             translate!(language, "It became healthy: {at}{now}", "正常になった: {at}{now}", at, now)
         };
         writeln!(self.out, "- {text}")?;
-        if let Some(NodeOrWorkload::Workload(_, status)) = of.node_or_workload.map(|of| &of.object)
-            && let Some(recurrence) = past_failures::recurrence(status, language)
-        {
+        if let Some(recurrence) = of.node_or_workload.and_then(|of| of.object.recurrence(language)) {
             writeln!(self.out, "- {}", words(&recurrence))?;
         }
         let count = |state| of.pods.iter().filter(|pod| pod.status.head.state == state).count();

@@ -9,7 +9,6 @@ use shindan_core::api::{DiagnosisState, Head, Severity};
 use shindan_core::facts::Timestamp;
 use shindan_core::language::Language;
 use shindan_core::language::{phrase, translate};
-use shindan_core::reconcile::past_failures;
 
 use super::filter::{Filter, States};
 use super::link::Subject;
@@ -177,12 +176,8 @@ impl Row {
         let words: Vec<&str> = [&*head.summary, &container].into_iter().chain(of_pods).collect();
         let mut causes: BTreeSet<String> = pods.iter().map(|pod| clean(&pod.status.head.cause)).collect();
         causes.insert(clean(&head.cause));
-        let recurrence = match &of.object {
-            NodeOrWorkload::Workload(_, status) if head.state == DiagnosisState::Active => {
-                past_failures::recurrence(status, language).unwrap_or_default()
-            }
-            _ => String::new(),
-        };
+        let recurrence = of.object.recurrence(language).filter(|_| head.state == DiagnosisState::Active);
+        let recurrence = recurrence.map(|text| clean(&text)).unwrap_or_default();
         Self { recurrence, ..Self::of(&subject, head, &words, seen).with(causes, &container, &ready) }
     }
 
